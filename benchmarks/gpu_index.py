@@ -17,6 +17,7 @@ reason and ends well.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import platform
@@ -27,17 +28,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpu_measure import TEXT, K, Result, summary, text_in, timed
+from gpu_measure import TEXT, K, Result, share, summary, text_in, timed
 from gpu_parts import exact_by_cachelayer, faiss_parts, through_cachelayer
 from record import parser_of
 
 CENTRES = 20_000
 
 
-def reason_for_none() -> str:
-    """Why nothing can be measured here, or ''."""
+def missing() -> str:
+    """What is not installed, or ''."""
     if importlib.util.find_spec("torch") is None:
         return "torch is not installed"
+    try:
+        importlib.import_module("cachelayer")
+    except ImportError as fault:
+        return f"cachelayer cannot be imported: {fault}"
+    return ""
+
+
+def reason_for_none() -> str:
+    """Why nothing can be measured here, or ''."""
+    if reason := missing():
+        return reason
     import torch
 
     return "" if torch.cuda.is_available() else "torch finds no CUDA device"
@@ -111,11 +123,10 @@ def exact(rows: Any, queries: Any, kind: Any = None) -> tuple[Any, Any]:
 
 def torch_reference(rows: Any, queries: Any, args: argparse.Namespace, bandwidth: float) -> Result:
     out: Result = {"text in, batch 1": text_in(lambda vector: exact(rows, vector), args)}
-    moved = rows.numel() * rows.element_size()
     for batch in args.batches:
         part = queries[:batch]
         result = summary(timed(partial(exact, rows, part), args.repeats), batch)
-        result["share of copy bandwidth"] = moved / (result["p50 us"] / 1e6) / bandwidth
+        result["share of copy bandwidth"] = share(rows, result, bandwidth)
         out[f"batch {batch}"] = result
     return out
 
@@ -153,9 +164,8 @@ def main() -> None:
         "not measured": reason_for_none(),
     }
     if args.rehearse:
-        missing = importlib.util.find_spec("torch") is None
-        result["not measured"] = "torch is not installed" if missing else "a rehearsal: its times say nothing"
-        args.rehearse = not missing
+        args.rehearse = not missing()
+        result["not measured"] = missing() or "a rehearsal: its times say nothing"
     if args.rehearse or not result["not measured"]:
         measure(args, result)
     tell(args, result)

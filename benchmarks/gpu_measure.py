@@ -6,6 +6,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 K = 8
@@ -50,10 +51,27 @@ def summary(took: list[float], queries: int) -> Result:
     }
 
 
+def share(rows: Any, result: Result, bandwidth: float) -> float:
+    """Of the copy bandwidth, at which all of the rows were read."""
+    moved, seconds = float(rows.numel() * rows.element_size()), float(result["p50 us"]) / 1e6
+    return moved / seconds / bandwidth
+
+
 def text_in(search: Callable[[Any], Any], args: argparse.Namespace) -> Result:
     """One text in, the ids of its candidates on the host."""
     encode = args.encoder.encode
     return summary(timed(lambda: search(encode([TEXT]))[1].cpu(), args.repeats), 1)
+
+
+def by_host(search: Callable[[Any, int], Any], queries: Any, truth: Any, args: argparse.Namespace) -> Result:
+    """Recall, one text in, and batches, by a `search` whose vectors and ids lie on the host."""
+    host, encode = queries.cpu().numpy(), args.encoder.encode
+    out: Result = {"recall@8": recall(search(host, K)[1], truth)}
+    whole = timed(lambda: search(encode([TEXT]).cpu().numpy(), K), args.repeats)
+    out["text in, batch 1"] = summary(whole, 1)
+    for batch in args.batches:
+        out[f"batch {batch}"] = summary(timed(partial(search, host[:batch], K), args.repeats), batch)
+    return out
 
 
 def recall(found: Any, truth: Any) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from gpu_measure import TEXT, K, Result, recall, settle, summary, text_in, timed
+from gpu_measure import K, Result, by_host, recall, settle, share, summary, text_in, timed
 
 
 def faiss_parts(
@@ -103,7 +103,7 @@ def searched(
         part = queries[:batch].contiguous()
         result = summary(timed(partial(index.search, part, K), args.repeats), batch)
         if batch == 1:
-            result["share of copy bandwidth"] = rows.numel() * 2 / (result["p50 us"] / 1e6) / bandwidth
+            result["share of copy bandwidth"] = share(rows, result, bandwidth)
         out[f"batch {batch}"] = result
     return out
 
@@ -116,18 +116,12 @@ def exact_by_cachelayer(
 
     from cachelayer.semantic.index.torch_flat import TorchFlat
 
-    flat, host = TorchFlat(torch, rows.shape[1], rows.device), queries.cpu().numpy()
+    flat = TorchFlat(torch, rows.shape[1], rows.device)
     for at in range(0, len(rows), 1 << 18):
         flat.add(rows[at : at + (1 << 18)].float().cpu().numpy())
-    out: Result = {"recall@8": recall(flat.search(host, K)[1], truth)}
-    encode = args.encoder.encode
-    whole = timed(lambda: flat.search(encode([TEXT]).cpu().numpy(), K), args.repeats)
-    out["text in, batch 1"] = summary(whole, 1)
-    for batch in args.batches:
-        result = summary(timed(partial(flat.search, host[:batch], K), args.repeats), batch)
-        if batch == 1:
-            result["share of copy bandwidth"] = rows.numel() * 2 / (result["p50 us"] / 1e6) / bandwidth
-        out[f"batch {batch}"] = result
+    out = by_host(flat.search, queries, truth, args)
+    if alone := out.get("batch 1"):
+        alone["share of copy bandwidth"] = share(rows, alone, bandwidth)
     return out
 
 
@@ -148,7 +142,6 @@ def through_cachelayer(rows: Any, queries: Any, truth: Any, args: argparse.Names
         index.add(b"p", np.arange(at, at + len(part), dtype=np.int64), part)
     added = time.perf_counter()
     index.maintain()
-    host = queries.cpu().numpy()
     device = getattr(index._partitions[b"p"].view.sieve, "device", None)
     out: Result = {
         "fallbacks": dict(index.fallbacks),
@@ -156,14 +149,9 @@ def through_cachelayer(rows: Any, queries: Any, truth: Any, args: argparse.Names
         "nprobe": getattr(getattr(device, "index", None), "nprobe", None),
         "add s": added - begun,
         "maintain s": time.perf_counter() - added,
-        "recall@8": recall(index.search(b"p", host, K)[1], truth),
     }
-    encode = args.encoder.encode
-    whole = timed(lambda: index.search(b"p", encode([TEXT]).cpu().numpy(), K), args.repeats)
-    out["text in, batch 1"] = summary(whole, 1)
-    for batch in args.batches:
-        part = host[:batch]
-        out[f"batch {batch}"] = summary(timed(partial(index.search, b"p", part, K), args.repeats), batch)
+    out |= by_host(partial(index.search, b"p"), queries, truth, args)
+    host = queries.cpu().numpy()
     out["tasks"] = {str(tasks): asyncio.run(by_tasks(index, host, tasks)) for tasks in (1, 64, 1024)}
     return out
 

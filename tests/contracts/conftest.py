@@ -20,14 +20,18 @@ def faiss_cpu(dimension: int) -> VectorIndex:
     return FaissIndex(dimension, promote_at=1024)
 
 
+def _needs(missing: str) -> None:
+    if missing:
+        pytest.skip(missing)
+
+
 def faiss_gpu(dimension: int) -> VectorIndex:
     """All rows compared by FAISS on a device."""
     faiss = pytest.importorskip("faiss")
     from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
     from cachelayer.semantic.index.gpu_rows import Gpu
 
-    if reason := unavailable():
-        pytest.skip(reason)
+    _needs(unavailable())
     small = {"promote_at": 1024, "device_at": 1024, "recall": 1}
     return FaissGpuIndex(dimension, **small, open_gpu=lambda scratch: Gpu(faiss, 0, scratch))
 
@@ -37,8 +41,7 @@ def torch_gpu(dimension: int) -> VectorIndex:
     pytest.importorskip("faiss")
     from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
 
-    if reason := unavailable():
-        pytest.skip(reason)
+    _needs(unavailable())
     pytest.importorskip("torch")
     return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, recall=1)
 

@@ -53,7 +53,7 @@ def plain_bert(model: Any, batch: int) -> GraphedBert | None:
 
 def agrees(made: GraphedBert, model: Any) -> bool:
     """Whether a few texts, one of them too long, get the tokens and the vectors that the model gives them."""
-    window = model.max_seq_length or model.tokenizer.model_max_length
+    window = window_of(model)
     if window > made.positions:
         return False
     texts = [*_PROBES, "a product " * window]
@@ -63,6 +63,11 @@ def agrees(made: GraphedBert, model: Any) -> bool:
     want = np.asarray(model.encode(texts, show_progress_bar=False), np.float32)
     found = np.concatenate([made.encode([row]) for row in ids])
     return bool(((found * want).sum(1) >= ALIKE * np.linalg.norm(want, axis=1)).all())
+
+
+def window_of(model: Any) -> int:
+    """Tokens that it reads, special ones included."""
+    return int(model.max_seq_length or model.tokenizer.model_max_length)
 
 
 def within(ids: list[int], window: int) -> list[int]:

@@ -16,16 +16,16 @@ from ...errors import ConfigurationError
 from ...flow import forks
 from ...types import Embedded
 from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
-from .covered import graphed, within
+from .covered import graphed, window_of, within
 from .graphs import GraphedBert
 
 
 class SentenceTransformersEmbedder:
     """`SentenceTransformer(model)`, loaded by `start`; one thread owns the model and with it the CUDA stream.
 
-    `model` is a name on the hub or a directory. On CUDA the weights are float16 unless `half=False`, and a
-    BERT runs as CUDA graphs (`graphs.py`), which gives the same vectors sooner. Batches gain
-    much here: CacheLayer puts BatchedEmbedder in front. `identity` and `dimension` are known once started.
+    `model` is a name on the hub or a directory. On CUDA the weights are float16 unless `half=False`, and a BERT runs as
+    CUDA graphs (`graphs.py`), which gives the same vectors sooner. Batches gain much here: CacheLayer puts
+    BatchedEmbedder in front. `identity` and `dimension` are known once started.
     """
 
     lanes = 1
@@ -107,7 +107,7 @@ class SentenceTransformersEmbedder:
 
     def _encode(self, texts: list[str]) -> Embedded:
         model, graphs = self._model, self._graphed
-        window = model.max_seq_length or model.tokenizer.model_max_length
+        window = window_of(model)
         longest = window * CHARS_PER_TOKEN
         parts = [readable(text[:longest]) for text in texts]
         bare = {"return_attention_mask": False, "return_token_type_ids": False}
