@@ -18,10 +18,10 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.loops import needed_loop
 from .flow.portal import Portal
-from .keep.call import Scope
 from .keep.entered import entered
 from .keep.keeper import Keeper
 from .keep.parts import Noting
+from .keep.scope import Scope
 from .operate.upkeep import EVERYBODY, Upkeep
 from .operate.watching import Watched, Watching
 from .partial.face import Partial

@@ -1,6 +1,7 @@
 """A call, what is kept of its answer in process, and for how long.
 
 call            the data of a call along the path: start here
+scope           whose a call is, and which answer it helps to make
 entered         whose the calls inside a `with` block are
 terms           how long an answer is kept, and under which tags
 keeper          reads and writes the in-process tier

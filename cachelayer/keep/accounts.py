@@ -11,8 +11,8 @@ from ..observe.cost import Bill
 from ..types import Reason
 from .call import Call, Function, Landing
 from .keeper import Keeper
-from .parts import MARK
 from .streams import seen_of
+from .terms import own_tags
 
 
 def account(keeper: Keeper, call: Call, landing: Landing, *, hit: bool, times: int = 1) -> None:
@@ -43,7 +43,8 @@ def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
         else attempt("view", seen_of, function, kept)
     )
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
-    tags = () if landing.slot is None else tuple(tag for tag in landing.slot.tags if not tag.startswith(MARK))
+    own = () if landing.slot is None else own_tags(call, keeper.faults)
+    tags = () if isinstance(own, Reason) else own
     model = named_in(call.kwargs, call.identity)
     if not model and getattr(function.fn, "cachelayer_named_by_reply", False) is True:
         model = model_in(seen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..exact.answers.frozen import Frozen
@@ -15,46 +14,15 @@ from ..exact.wire.codec import Codec
 from ..flow.attempt import Faults
 from ..flow.background import offloaded
 from ..observe.stats import FunctionStats
-from ..policy import NOT_TIGHTENED, Policy, Tightening
+from ..policy import NOT_TIGHTENED, Policy
 from ..protocols import Lease
 from ..semantic.freshness import time_sensitive
 from ..semantic.tier import SimilarTier
 from ..types import Match, Reason, Source
+from .scope import Build, Scope, around
 
 MAX_TENANTS = 4096
 """Tenants per function that have raw forms of their own; beyond that, those of the oldest are dropped."""
-
-
-class Build:
-    """An answer that is being made: the parts used so far, and the unfinished streams that it reads."""
-
-    __slots__ = ("ambient", "parts", "streams")
-
-    def __init__(self, *, ambient: bool = False) -> None:
-        self.ambient = ambient
-        """Whether this is only a context (a request, a task) in which no answer is being made."""
-        self.parts: dict[str, int] = {}  # see `parts.Noting.note`
-        self.streams: list[Build] = []
-
-
-def enclosing(build: Build | None) -> Build | None:
-    """The answer that is being made around a block; None if there is only a context, which blocks do not inherit."""
-    return None if build is None or build.ambient else build
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What `layer.scope` and `layer.tighten` set, read when a function is called."""
-
-    tenant: str | None = None
-    principal: str = ""
-    deadline: float | None = None
-    """Monotonic seconds."""
-    tightening: Tightening = NOT_TIGHTENED
-    only_tenant: str | None = None
-    """The tenant again if nothing else is set: only then may calls be looked up by the raw form of their arguments."""
-    build: Build | None = None
-    """The answer that is being made in this context."""
 
 
 class Function:
@@ -215,7 +183,7 @@ class Call:
         if scope is not None:
             self.tenant, self.principal = scope.tenant, scope.principal
             self.deadline, self.tightening = scope.deadline, scope.tightening
-            self.parent = scope.build
+            self.parent = around(scope)
         self.misses: dict[str, Reason] = {}
         self.timings: dict[str, float] = {}
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ..errors import ConfigurationError
 from ..policy import NOT_TIGHTENED
-from .call import Scope, enclosing
+from .scope import Scope, enclosing
 
 ELSEWHERE = (
     "it did not cover the calls in between, which may have shared answers with everybody; enter it where they are made "
@@ -21,7 +21,7 @@ ELSEWHERE = (
 @contextmanager
 def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
     """Set `scope` for the calls inside. Raises ConfigurationError if the block ends in another context, but well."""
-    build = enclosing(scope.build)
+    build = enclosing(scope)
     simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
     token = variable.set(replace(scope, only_tenant=scope.tenant if simple else None, build=build))
     well = False
@@ -57,7 +57,7 @@ class Entered:
         if old is None:
             return
         tenant = tenant or old.tenant
-        build = enclosing(old.build)
+        build = enclosing(old)
         simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
         only_tenant = tenant if simple else None
         self._scope = replace(

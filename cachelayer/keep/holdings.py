@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -24,9 +25,9 @@ _ENTRY, _KEY = re.compile(r"e([0-9a-f]{1,16})(?:\.([0-9a-f]{16}))?"), re.compile
 """Ids of outcomes (see `Keeper.id_of`): of an entry, with the request to which it was served if that is another one; or
 of an answer that only the store holds."""
 _LOG = 1024
-"""Invalidations remembered for calls that were in flight when they were declared."""
-_KEYS = 16_384
-"""Keys remembered for the same, of which there may be many: of each answer that another process replaced, too."""
+"""Invalidations of scopes remembered for calls that were in flight when they were declared."""
+_NAMED = 16_384
+"""Tags and keys remembered for the same, of which there may be many: of each answer replaced elsewhere, too."""
 
 
 class Holdings:
@@ -37,8 +38,8 @@ class Holdings:
         self.lock = forks.whole_lock()
         self._names: set[str] = set()
         self._log: deque[Invalidation] = deque()
-        self._keys: dict[int, int] = {}
-        """Those whose answer was declared invalid, and the epoch of it; in the order of it."""
+        self._named: dict[str | int, int] = {}
+        """Tags, and digests of keys, whose answers were declared invalid, and the epoch of it; in the order of it."""
         self._past = self.unheard = 0
         """Epochs of the latest invalidation no longer in the log, and of the latest `unheard` one."""
         self._memories: list[Memory] = []
@@ -114,9 +115,11 @@ class Holdings:
             if declared.unheard:
                 self.unheard = self.epoch
                 return declared
-            if len(self._log) == _LOG:
-                self._past = max(self._past, self._log.popleft().epoch)
-            self._log.append(declared)
+            self._name(declared.tags)
+            if declared.everything or declared.scopes or declared.wanted:
+                if len(self._log) == _LOG:
+                    self._past = max(self._past, self._log.popleft().epoch)
+                self._log.append(declared)
             return declared
 
     def declare_key(self, digest: int) -> None:
@@ -124,18 +127,25 @@ class Holdings:
         self.deferred.settle()
         with self.lock:
             self.epoch += 1
-            if len(self._keys) == _KEYS:
-                self._past = max(self._past, self._keys.pop(next(iter(self._keys))))
-            self._keys.pop(digest, None)
-            self._keys[digest] = self.epoch
+            self._name((digest,))
+
+    def _name(self, declared: Iterable[str | int]) -> None:
+        for one in declared:
+            self._named.pop(one, None)
+            if len(self._named) == _NAMED:
+                self._past = max(self._past, self._named.pop(next(iter(self._named))))
+            self._named[one] = self.epoch
 
     def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
         """Whether an answer begun in `epoch` was declared invalid since, or may have been while nobody listened."""
         return epoch < self.unheard or self._declared_since(epoch, tags, scope, digest)
 
     def _declared_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
-        if epoch < max(self._past, self._keys.get(digest, 0)):
-            return True  # or the log does not reach back that far
+        if epoch < self._past:  # they do not reach back that far
+            return True
+        named = self._named
+        if named.get(digest, 0) > epoch or any(named.get(tag, 0) > epoch for tag in tags):
+            return True
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
     def gone_since(self, read: Mapping[str, int]) -> dict[str, int]:
@@ -144,13 +154,9 @@ class Holdings:
         if first >= self.epoch:
             return {}
         with self.lock:
-            later = [one for one in self._log if one.epoch > first]
-        unknown = max(self._past, self.unheard)
-        gone = {tag: at for tag, at in read.items() if at < unknown}
-        for one in later:
-            tags = read.keys() if one.everything else read.keys() & one.tags
-            gone.update((tag, read[tag]) for tag in tags if read[tag] < one.epoch)
-        return gone
+            everything = max([one.epoch for one in self._log if one.everything], default=0)
+            unknown = max(self._past, self.unheard, everything)
+            return {tag: at for tag, at in read.items() if at < max(unknown, self._named.get(tag, 0))}
 
     def outdated(self, made: Slot, held: Slot | None, epoch: int) -> bool:
         """Whether `made`, begun in `epoch`, is invalid by now, or `held` was begun later, by a refresh."""
@@ -201,6 +207,10 @@ class Holdings:
         self.declare(**what)
         return gone
 
+    def forget_now(self, **what: Any) -> int:
+        """The same in one step, for who cannot await."""
+        return self._carry_out(self.declare(**what), sys.maxsize)
+
     def forget_all(self, *, unheard: bool) -> None:
         """Declare everything invalid and forget it in one step, for when no loop runs."""
         self.declare(everything=True, unheard=unheard)
@@ -230,7 +240,8 @@ class Holdings:
         return list(islice(found, limit))
 
     def forget_call(self, call: Call) -> int:
-        """Forget one call's answer, and do not keep one that is being made now; returns 0 or 1."""
+        """Forget one call's answer, and do not keep one that is being made now; returns 0 or 1. What was built on it
+        stays: see `Tiers.forget`."""
         if call.identity is None:
             return 0
         self.declare_key(call.digest)

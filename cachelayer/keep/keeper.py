@@ -22,7 +22,7 @@ from ..protocols import Clock
 from ..types import Reason, Record, Source
 from .call import Call, Function, Landing
 from .holdings import Holdings
-from .parts import tags_with
+from .parts import end_of, made_of, tags_with
 from .streams import replay_of, seen_of, short, stream_of, whole
 from .terms import lifetime, own_tags, staleness
 
@@ -166,8 +166,9 @@ class Keeper(Holdings):
         slot = landing.slot = self.adopt(call, record, answer, wall)
         if slot is not None:
             landing.frozen = slot.answer
-        elif riders:
-            landing.frozen = self._frozen(call, answer)
+        else:
+            landing.build = made_of(record.tags, self.clock.monotonic() + record.fresh_until - wall)
+            landing.frozen = self._frozen(call, answer) if riders else None
         if type(answer) is Chunks:
             landing.answer = replay_of(answer, plain=call.function.plain) if landing.frozen is None else None
         return landing
@@ -233,15 +234,17 @@ class Keeper(Holdings):
     def place(self, call: Call, landing: Landing, answer: Any, now: float) -> None:
         """Keep an answer that was made just `now`, frozen and found fit."""
         assert landing.frozen is not None
-        function = call.function
+        function, build = call.function, call.build
         ttl, tags = lifetime(call, answer, self.faults), own_tags(call, self.faults)
-        if ttl <= 0 or isinstance(tags, Reason):
-            self.refuse(call, landing, Reason.TTL_ZERO if ttl <= 0 else Reason.FAULT)
+        fresh = now + ttl * (1.0 - function.policy.ttl_jitter * self.random())
+        if build is not None and not isinstance(tags, Reason):
+            tags, fresh = tags_with(tags, build), min(fresh, end_of(build))
+        if fresh <= now or isinstance(tags, Reason):
+            self.refuse(call, landing, Reason.TTL_ZERO if fresh <= now else Reason.FAULT)
             return
-        ttl *= 1.0 - function.policy.ttl_jitter * self.random()
-        if call.build is not None:
-            tags = tags_with(tags, call.build)
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.entry)
+        if build is not None:
+            build.ends = fresh
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, fresh, landing.entry)
         with self.lock:
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
@@ -251,15 +254,9 @@ class Keeper(Holdings):
                 landing.slot = slot
 
     def _slot(
-        self,
-        call: Call,
-        frozen: Frozen,
-        tags: tuple[str, ...],
-        cost: float,
-        created: float,
-        fresh: float,
+        self, call: Call, frozen: Frozen, tags: tuple[str, ...], cost: float, created: float, fresh: float,
         entry: int | None = None,
-    ) -> Slot:
+    ) -> Slot:  # fmt: skip
         function, canonical = call.function, call.canonical
         slot = Slot(
             call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,

@@ -1,21 +1,31 @@
 """What an answer is built from: documents, tools, prompts, corpora and other answers, noted while it is made.
 
-A part is a tag of a special kind, and an answer carries the tags of all its parts, including its parts' parts. So the
-graph takes no space beyond the entries, disappears and travels with them, and one invalidated tag invalidates all
-dependants, in every process. Pure but for the context variable that it is handed.
+A part is a tag of a special kind, and an answer carries the tags of all its parts, including its parts' parts, and
+those that their owners gave them. So the graph takes no space beyond the entries, disappears and travels with them,
+and one invalidated tag invalidates all dependants, in every process. Nor is an answer fresh for longer than its parts.
+Pure but for the context variable that it is handed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar, Token
+from math import inf
 from typing import Any, Final, TypedDict
 
 from ..errors import ConfigurationError
+from ..exact.memory.slot import Slot
+from ..flow.attempt import Faults
 from ..policy import check_names, strings
-from .call import Build, Call, Landing, Scope
+from ..types import Reason
+from .call import Call, Landing
+from .scope import Build, Scope, around
+from .terms import own_tags
 
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
+SCOPES: Final = frozenset("fo")
+"""Kinds of tags that stand for a function or an owner, whose answers were used: no parts of their own."""
 MARK: Final = "\x01"
 ANYTHING: Final = MARK + "*"
 """Carried by answers with very many parts in place of them all; invalidated whenever any part is."""
@@ -46,9 +56,29 @@ def prompt_tag(name: str) -> str:
     return f"{MARK}p{name}"
 
 
+def function_tag(name: str) -> str:
+    """The tag of all that used answers of a function."""
+    return f"{MARK}f{name}"
+
+
+def tenant_tag(name: str) -> str:
+    """The tag of all that was made for others, or for nobody, and used answers of a tenant's."""
+    return f"{MARK}o{name}"
+
+
 def answer_tag(digest: int) -> str:
     """The tag of another answer that was used."""
     return f"{MARK}n{digest:032x}"
+
+
+def built_on(digest: int) -> frozenset[str]:
+    """The tags of all that used the answer under a digest."""
+    return frozenset((answer_tag(digest), ANYTHING))
+
+
+def given(tags: Iterable[str]) -> list[str]:
+    """The tags of an entry that owners gave, to it or to what it was built from."""
+    return [tag for tag in tags if not tag.startswith(MARK)]
 
 
 def parts_of(tags: Iterable[str]) -> tuple[str, ...]:
@@ -63,14 +93,13 @@ def read(tag: str) -> tuple[str, str]:
 
 
 class Noting:
-    """Notes parts in the context that makes an answer. Off until something that has parts is used."""
+    """Notes parts in the context that makes an answer."""
 
     def __init__(
         self, scope: ContextVar[Scope | None], gone: Callable[[Mapping[str, int]], Mapping[str, int]]
     ) -> None:
         self.scope, self._gone = scope, gone
         """Whose a call is, and what is being made around it; which of parts were invalidated after they were read."""
-        self.on = False
 
     @property
     def tenant(self) -> str | None:
@@ -84,11 +113,12 @@ class Noting:
         What was used before is part of it too where its arguments need not say so: where it is compared by meaning, or
         where no answer is being made around it.
         """
-        build, around, function = Build(), call.parent, call.function
+        build, parent, function = Build(call.tenant), call.parent, call.function
         call.build = build
-        if around is not None and not function.closed and (function.similar or around.ambient):
-            self.inherit(call, around)
-            build.parts.update(all_parts(around))
+        if parent is not None and not function.closed and (function.similar or parent.ambient):
+            self.inherit(call, parent)
+            build.parts.update(all_parts(parent))
+            build.ends = end_of(parent)
         old = self.scope.get()
         made = (
             Scope(build=build)
@@ -97,42 +127,79 @@ class Noting:
         )
         return self.scope.set(made)
 
-    def end(self, token: Token[Scope | None]) -> None:
-        """Back to what was noted before."""
-        self.scope.reset(token)
+    def end(self, call: Call, token: Token[Scope | None]) -> None:
+        """Back to what was noted before: the function returned, be it a stream that notes more as it is read."""
+        assert call.build is not None
+        call.build.makers -= 1
+        with suppress(ValueError):  # the collector ends what a closed loop left, in another context
+            self.scope.reset(token)
 
-    def inherit(self, call: Call, around: Build) -> None:
+    def inherit(self, call: Call, context: Build) -> None:
         """Let `call`, made of what was read in a context, be one from before it was invalidated, where it was since.
 
         Once: what is made there later was not asked for it, and the context may be that of a loop that runs for ever.
         """
-        gone = self._gone(dict(around.parts)) if around.ambient else {}
+        gone = self._gone(dict(context.parts)) if context.ambient else {}
         if gone:
             call.epoch = min(call.epoch, *gone.values())
-            around.parts.update(dict.fromkeys(gone, UNDATED))
+            context.parts.update(dict.fromkeys(gone, UNDATED))
 
-    def note(self, tags: Iterable[str], since: int = UNDATED) -> None:
+    def note(self, tags: Iterable[str], since: int = UNDATED, ends: float = inf) -> None:
         """Something was used, by the answer made here, else by all that are made later in this context.
 
-        `since`: the epoch in which it began to be read.
+        `since`: the epoch in which it began to be read. `ends`: when it is no longer fresh, monotonic seconds.
         """
         scope = self.scope.get()
-        build = None if scope is None else scope.build
+        build = around(scope)
         if build is None:
             build, old = Build(ambient=True), scope or Scope()
             self.scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
         build.parts.update(dict.fromkeys(tags, since))
+        build.ends = min(build.ends, ends)
         _bound(build)
 
+    def note_kept(self, call: Call, slot: Slot | None, *tags: str, pure: bool = False) -> None:
+        """`call` was answered, from `slot` if it is kept, by something whose parts are known: `tags`.
 
-def take(build: Build, call: Call, landing: Landing) -> None:
-    """Another cached answer was used: its parts are parts of this one, and so is it."""
-    build.parts[answer_tag(call.digest)] = call.since
-    if landing.slot is not None:
-        build.parts.update(dict.fromkeys(parts_of(landing.slot.tags), call.since))
-    elif landing.build is not None:
-        build.streams.append(landing.build)
+        `pure`: by what holds for ever, however long it is kept.
+        """
+        own, ends = ((), inf) if slot is None else (given(slot.tags), slot.ends)
+        build = around(self.scope.get())
+        tenant = call.tenant if build is None else build.tenant
+        self.note((*tags, *_used(call, slot, tenant), *own), call.since, inf if pure else ends)
+
+
+def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
+    """Another cached answer was used: its parts are parts of this one, its tags are too, and so is it."""
+    slot = landing.slot
+    if slot is None:
+        tags = own_tags(call, faults)
+        if landing.build is not None:
+            build.streams.append(landing.build)
+    else:
+        tags = slot.tags
+        build.ends = min(build.ends, slot.ends)
+    build.parts.update(dict.fromkeys(_used(call, slot, build.tenant), call.since))
+    build.parts.update(dict.fromkeys(() if isinstance(tags, Reason) else tags, call.since))
     _bound(build)
+
+
+def made_of(tags: Iterable[str], ends: float) -> Build:
+    """What an answer was built from that is not in memory, by the tags of its entry in the store."""
+    build = Build()
+    build.parts = {tag: UNDATED for tag in tags if not tag.startswith("\0")}
+    build.ends = ends
+    return build
+
+
+def _used(call: Call, slot: Slot | None, tenant: str | None) -> list[str]:
+    """The tags of the answer that was used for `tenant`, by which it is declared invalid."""
+    names = [function_tag(call.function.name), answer_tag(call.digest)] if call.digest else []
+    if slot is not None and slot.digest != call.digest:
+        names.append(answer_tag(slot.digest))
+    if call.tenant is not None and call.tenant != tenant:
+        names.append(tenant_tag(call.tenant))
+    return names
 
 
 def _bound(build: Build) -> None:
@@ -149,23 +216,32 @@ def _bound(build: Build) -> None:
 
 def all_parts(build: Build) -> dict[str, int]:
     """All parts of an answer in the making, those of streams that it reads included."""
-    found, todo, seen = dict[str, int](), [build], {id(build)}
+    return {tag: since for one in _with_streams(build) for tag, since in one.parts.items()}
+
+
+def end_of(build: Build) -> float:
+    """When the first of these parts is no longer fresh, monotonic seconds."""
+    return inf if build.ambient else min([one.ends for one in _with_streams(build)])
+
+
+def _with_streams(build: Build) -> Iterator[Build]:
+    todo, seen = [build], {id(build)}
     while todo:
         one = todo.pop()
-        found.update(one.parts)
+        yield one
         for inner in one.streams:
             if id(inner) not in seen:
                 seen.add(id(inner))
                 todo.append(inner)
-    return found
 
 
 def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
     """An entry's own tags and those of its parts."""
-    found: Any = all_parts(build)
+    found = all_parts(build)
     if not found:
         return tags
-    return (*tags, ANYTHING) if len(found) > MOST or ANYTHING in found else (*tags, *found)
+    many = len(found) > MOST or ANYTHING in found
+    return (*tags, ANYTHING) if many else tuple(dict.fromkeys((*tags, *found)))
 
 
 class Parts(TypedDict, total=False):
@@ -192,7 +268,7 @@ def tags_for(parts: Parts, *beside: str) -> list[str]:
     made += map(prompt_tag, strings("prompts", parts.get("prompts", ()), empty=False))
     if corpus is not None and documents is None:
         made.append(corpus_tag(corpus))
-    return [*made, ANYTHING] if made else []
+    return made
 
 
 def check_corpus(corpus: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from ..keep.holdings import STEP
+from ..keep.parts import ANYTHING, function_tag, tenant_tag
 from ..path.engine import Engine
 from ..policy import check_names, strings
 from ..protocols import Decider, Embedder
@@ -36,7 +37,9 @@ class Upkeep:
             raise ConfigurationError(
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
-        what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
+        wanted = [] if scope is None else [_checked(scope)]
+        tags = [*tags, *_built_on(scope), ANYTHING]
+        what: Any = {"tags": frozenset(tags), "wanted": wanted}
         await self._engine.tiers.ready()
         if dry_run:
             return await self._matching(what)
@@ -78,14 +81,15 @@ class Upkeep:
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
         scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
-        what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
+        tags = [*_built_on(scope), ANYTHING]
+        what: Any = {"wanted": [scope] if scope else [], "everything": not scope, "tags": frozenset(tags)}
         await self._engine.tiers.ready(physically=True)
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
         try:
             if self._shared is not None:
-                await self._shared.invalidations.erase(implied_by(scope))
+                await self._shared.invalidations.erase([*implied_by(scope), *tags])
         finally:
             gone += await self._tell(what, physically=True)
         return gone
@@ -125,6 +129,13 @@ class Upkeep:
             "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
+
+
+def _built_on(scope: Mapping[str, str] | None) -> list[str]:
+    """The tags of what was built on answers of a scope, beside what lies in it."""
+    if not scope:
+        return []
+    return [function_tag(scope["function"])] if "function" in scope else [tenant_tag(scope["tenant"])]
 
 
 def _checked(scope: Mapping[str, str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ class Additions:
         keeper, tiers = self._engine.keeper, self._engine.tiers
         texts = [self._reading.text(document) for document in documents]
         if tiers.similar is None or None in texts:
-            return await upkeep.invalidate([corpus_tag(self._corpus), ANYTHING], None, False)
+            return await upkeep.invalidate([corpus_tag(self._corpus)], None, False)
         if tiers.shared is not None:  # what other processes hold cannot be compared from here
             await tiers.shared.invalidations.invalidate([corpus_tag(self._corpus), ANYTHING])
         # neither what is being made now nor what was read from the store before it was told is kept

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..durations import Duration
 from ..errors import ConfigurationError
-from ..keep.parts import ANYTHING, DEFAULT, Parts, tags_for
+from ..keep.parts import DEFAULT, Parts, tags_for
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
-from ..policy import strings
+from ..policy import Policy, strings
 from ..semantic.tier import SimilarTier
 from ..types import Outcome, Vectors
 from ..wrap.decorator import OfClass
@@ -31,6 +31,7 @@ from .tools import Tools
 class Partial:
     """Steps whose results are worth keeping where the whole answer is new, and what answers were built from."""
 
+    policy: Policy
     _registry: Registry
     _engine: Engine
     _upkeep: Upkeep
@@ -60,7 +61,6 @@ class Partial:
         `options` are those of `layer.cached`. Steps are compared exactly unless `semantic=` or `text=` says otherwise.
         A new `version` is a new identity. Raises ConfigurationError naming option, value and remedy.
         """
-        self._engine.noting.on = True
         if "text" not in options:
             options = {"semantic": False, **options}
         return self._registry.wrap(fn, options={**options, "name": name, "version": version}, wire=False)
@@ -97,7 +97,8 @@ class Partial:
         """A retriever, sync or async: a query and filters to documents with ids, best first; see `Retrieval`.
 
         `k`: the parameter that says how many. `id`, `version`, `content`: fields of the documents, or functions of one.
-        `negative_ttl`: how long an empty result is kept. `wide`: where queries are compared by meaning, `k`
+        `ttl`: how long any other is kept, or a function of the documents; the layer's unless given. `negative_ttl`: how
+        long an empty result is kept. `wide`: where queries are compared by meaning, `k`
         times as many documents are fetched, so that a similar query finds its own best among them; 1 fetches what was
         asked for. `options` are those of `layer.cached`;
         `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. A decorator as well, with
@@ -111,10 +112,10 @@ class Partial:
             return again
         if isinstance(fn, classmethod | staticmethod):
             return (OfClass if isinstance(fn, classmethod) else staticmethod)(again(fn.__func__))
-        self._engine.noting.on = True
         made = Retrieval(
             fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,
-            corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, wide=wide, options=options,
+            corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, wide=wide,
+            options={"ttl": self.policy.ttl, **options},
         )  # fmt: skip
         if self._retrievals is not None:
             self._retrievals.enlist(made.handle.function.name, made.wide.ranking)
@@ -147,13 +148,7 @@ class Partial:
 
     def used(self, **parts: Unpack[Parts]) -> None:
         """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""
-        if not self._engine.noting.on:
-            self._engine.noting.on = True
-            self._engine.keeper.declare(
-                everything=True
-            )  # what is made right now was not noted from its beginning
-        tags = (tag for tag in tags_for(parts) if tag != ANYTHING)
-        self._engine.noting.note(tags, self._engine.keeper.epoch)
+        self._engine.noting.note(tags_for(parts), self._engine.keeper.epoch)
 
     def explain(self, outcome: Outcome | str) -> Node | None:
         """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""

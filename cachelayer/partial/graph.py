@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..keep.parts import MARK, parts_of, read
+from ..keep.parts import MARK, SCOPES, parts_of, read
 
 VERSIONS = 65_536
 """Documents whose version is remembered; the least recently seen go first."""
@@ -53,7 +53,7 @@ def tree(function: str, tags: Iterable[str], look: Look, version: Callable[[str]
 def _parts(
     tags: Iterable[str], look: Look, version: Callable[[str], Any], above: frozenset[str]
 ) -> tuple[Node, ...]:
-    own = dict.fromkeys(parts_of(tags))
+    own = dict.fromkeys(tag for tag in parts_of(tags) if tag[1] not in SCOPES)
     inner: dict[str, Node] = {}
     deeper: set[str] = set()
     for tag in own:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigurationError
-from ..keep.parts import answer_tag, prompt_tag
+from ..keep.parts import prompt_tag
 from ..path.engine import Engine
 from ..wrap.registry import Registry
 
@@ -30,7 +30,6 @@ class Prompts:
         `template`: text for `str.format`, or a function. A new `version` is a new identity. Whatever is answered with
         its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name taken.
         """
-        self._engine.noting.on = True
         made = template.format if isinstance(template, str) else template
 
         def render(variables: dict[str, Any]) -> str:
@@ -43,8 +42,8 @@ class Prompts:
 
         def rendered(**variables: Any) -> str:
             text: str = cached(variables)
-            digest = cached.handle.now((variables,), {}).digest
-            self._engine.noting.note([prompt_tag(name), answer_tag(digest)])
+            call = cached.handle.now((variables,), {})
+            self._engine.noting.note_kept(call, self._engine.keeper.peek(call), prompt_tag(name), pure=True)
             return text
 
         return rendered

@@ -14,7 +14,7 @@ from ..errors import ConfigurationError
 from ..exact.memory.slot import Slot
 from ..flow.background import offload
 from ..keep.call import Call
-from ..keep.parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
+from ..keep.parts import check_corpus, corpus_tag, document_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import strings
@@ -29,7 +29,6 @@ from .graph import Versions
 from .sameness import listed
 from .wide import Wide
 
-TTL = "1h"
 K = "k"
 """The parameter that says how many are wanted, where it is not named."""
 
@@ -70,13 +69,11 @@ class Retrieval(Undivided):
         self._limited = k in self._signature.parameters
         if not self._limited and k != K:
             _named_in_vain(k, name, self._signature)
-        ttl = seconds("ttl", options.pop("ttl", TTL))
-        short = seconds("negative_ttl", negative_ttl)
         options = {
             "max_error_rate": 0.02,
             **options,
             "name": name,
-            "ttl": lambda found: ttl if found["documents"] else short,
+            "ttl": _lifetime(options["ttl"], seconds("negative_ttl", negative_ttl)),
             "ignore": [*strings("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
             "view": lambda found: listed(found["asked"], self.wide.names(found["documents"])),
         }
@@ -142,8 +139,7 @@ class Retrieval(Undivided):
 
     def _documents_of(self, outcome: Outcome, slot: Slot | None, call: Call) -> Outcome:
         outcome.answer = outcome.answer["documents"][: self._wanted(call.args, call.kwargs)]
-        own = [] if slot is None else [answer_tag(slot.digest)]
-        self._engine.noting.note([*self._tags(outcome.answer), corpus_tag(self.corpus), *own], call.since)
+        self._engine.noting.note_kept(call, slot, *self._tags(outcome.answer), corpus_tag(self.corpus))
         return outcome
 
     async def added(self, documents: Sequence[Any]) -> int:
@@ -203,7 +199,7 @@ class Retrieval(Undivided):
                 tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one), tenant)
             ]
             if changed:
-                await self._upkeep.invalidate([*changed, ANYTHING], None, False)
+                await self._upkeep.invalidate(changed, None, False)
             self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])
             self.wide.found(documents)
             return {"query": query, "asked": asked, "documents": documents, "since": since}
@@ -236,6 +232,14 @@ class Retrieval(Undivided):
         bound = identifier.arguments(args, kwargs) or {}
         query = bound.get(identifier.text) if isinstance(identifier.text, str) else None
         return query if isinstance(query, str) else None
+
+
+def _lifetime(ttl: Any, short: float) -> Callable[[dict[str, Any]], Any]:
+    """How long a result is kept: `ttl`, if that is a function what it says of the documents; `short` without any."""
+    if callable(ttl):
+        return lambda found: ttl(found["documents"]) if found["documents"] else short
+    lasts = seconds("ttl", ttl)
+    return lambda found: lasts if found["documents"] else short
 
 
 def _named_in_vain(k: Any, name: str, signature: inspect.Signature) -> None:

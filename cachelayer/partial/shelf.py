@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..exact.memory.slot import Slot
 from ..flow.together import together
 from ..keep.call import Call, Landing
+from ..keep.scope import around
 from ..types import Reason, Source, Undivided
 from ..wrap.handles import Handle
 
@@ -110,7 +111,7 @@ class Shelf(Undivided):
         call, scope, engine = asked.call, self.handle.scope, self._engine
         if call.reason is not None:
             return call.reason
-        call.build = None if scope is None else scope.build  # what was used before it was made
+        call.build = around(scope)  # what was used before it was made
         if call.build is not None:
             engine.noting.inherit(call, call.build)
         now = engine.clock.monotonic()

@@ -10,11 +10,10 @@ from typing import Any, Literal
 from ..durations import Duration, seconds
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
-from ..keep.parts import answer_tag, tool_tag
+from ..keep.parts import tool_tag
 from ..path.engine import Engine
 from ..signatures import signature_of
 from ..wrap.decorator import kind_of
-from ..wrap.handles import Handle
 from ..wrap.registry import Registry
 from .schemas import canonical
 
@@ -53,7 +52,6 @@ class Tools:
                 raise ConfigurationError(
                     "keep", keep, f"give 'never', 'pure', or a time: {fault.remedy}"
                 ) from None
-        self._engine.noting.on = True
         return _Tool(self, called, fn, keep, schema, {**options, "version": version}).held()
 
     def decision(self, fn: Callable[..., Any], *, name: str, version: str = "", **options: Any) -> Any:
@@ -62,7 +60,6 @@ class Tools:
         All its arguments are the key: messages, tools, tool_choice. What it was decided on (documents, results of
         tools read before) are parts of the decision.
         """
-        self._engine.noting.on = True
         options = {"semantic": False, **options, "name": f"decision:{name}", "version": version}
         return self._registry.wrap(fn, options=options, wire=False)
 
@@ -82,10 +79,12 @@ class Tools:
         """The count of invalidations."""
         return self._engine.keeper.epoch
 
-    def note(self, handle: Handle, arguments: dict[str, Any], name: str, since: int) -> None:
+    def note(self, tool: _Tool, arguments: dict[str, Any], since: int) -> None:
         """The answer that is being made here used the tool, which began in the epoch `since`."""
-        digest = handle.now((arguments,), {}).digest
-        self._engine.noting.note([tool_tag(name), *([answer_tag(digest)] if digest else [])], since)
+        call = tool.cached.handle.now((arguments,), {})
+        call.since = since
+        slot, pure = self._engine.keeper.peek(call), tool.keep == "pure"
+        self._engine.noting.note_kept(call, slot, tool_tag(tool.name), pure=pure)
 
 
 class _Tool:
@@ -132,13 +131,13 @@ class _Tool:
         def now(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
             result = self.cached(named)
-            self._tools.note(self.cached.handle, named, self.name, since)
+            self._tools.note(self, named, since)
             return result
 
         async def later(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
             result = await self.cached(named)
-            self._tools.note(self.cached.handle, named, self.name, since)
+            self._tools.note(self, named, since)
             return result
 
         return later if self.awaited else now

@@ -73,7 +73,7 @@ class Delivery:
         source, function = landing.source, call.function
         stats = function.stats
         if call.parent is not None and not function.closed:
-            take(call.parent, call, landing)
+            take(call.parent, call, landing, self._keeper.faults)
         if not led and source in _MADE and "memory" in call.misses:
             source = COALESCED
         if source is BACKEND or source is BYPASS:

@@ -134,7 +134,7 @@ class Engine:
         call.function.stats.backend_calls += 1
         if call.function.comparison is not None:
             call.function.comparison.draw(call, self.faults)
-        noted = self.noting.begin(call) if self.noting.on else None
+        noted = self.noting.begin(call)
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
             if type(answer) not in _VALUES:
@@ -148,15 +148,14 @@ class Engine:
                 return stale
             raise
         finally:
-            if noted is not None:
-                self.noting.end(noted)
+            self.noting.end(call, noted)
         if called_off():
             call.judged = answer, Reason.INCOMPLETE
         return self.keep(call, answer, started)
 
     def _called_now(self, call: Call) -> Any:
         call.function.stats.backend_calls += 1
-        noted = self.noting.begin(call) if self.noting.on and call.reason is None else None
+        noted = self.noting.begin(call) if call.reason is None else None
         try:
             return call.invoke(*call.args, **call.kwargs)
         except Exception:
@@ -166,7 +165,7 @@ class Engine:
             raise
         finally:
             if noted is not None:
-                self.noting.end(noted)
+                self.noting.end(call, noted)
 
     def _stale(self, call: Call) -> Landing | None:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""

@@ -12,10 +12,11 @@ from typing import Any
 from ..flow.recording import Recording
 from ..flow.singleflight import SingleFlight
 from ..flow.tee import Tee
-from ..keep.call import Call, Landing, NotKept, Scope
+from ..keep.call import Call, Landing, NotKept
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
+from ..keep.scope import Scope
 from ..keep.terms import staleness
 from ..policy import NOT_TIGHTENED
 from ..tiers.tiers import Tiers
@@ -60,13 +61,14 @@ class Keeping:
 
     def may_wait(self, call: Call) -> bool:
         """Whether the answer may be kept after its caller has it, since nothing in this call needs it kept first."""
-        function, noting = call.function, self._noting.on or call.parent is not None
+        function = call.function
         watched = (
             call.span is not None or function.stats.ledger is not None or function.comparison is not None
         )
         return (
             function.bare
-            and not noting
+            and call.parent is None
+            and not function.closed
             and not watched
             and call.tightening is NOT_TIGHTENED
             and not self._tiers.first(call)
@@ -144,25 +146,28 @@ class Keeping:
             self._keeper.drop(memory, slot)
         if pair is not None and self._tiers.elsewhere is not None:
             await self._tiers.elsewhere.keep_apart(pair)
-        if dropped and shared is not None:
-            await shared.invalidations.forget(slot.digest)
         if dropped:
-            await self._tiers.carry_out(self._keeper.declared(digest=slot.digest))
+            await self._tiers.forget(slot.digest)
         return dropped or pair is not None
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """Record a stream that the backend answers with; it is kept when it has ended well."""
-        landing = Landing(BACKEND, call)
-        landing.entry = self._keeper.new_id()
+        landing = self._streaming(call)
         landing.recording = recording = Recording(source, **self._streamed(call, landing, started).hooks())
         recording.start(self._flights.starter)
         return landing
 
     def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
         """The same for the stream of a plain function, drawn by its readers' threads."""
+        landing = self._streaming(call)
+        landing.recording = Tee(source, **self._streamed(call, landing, started).hooks())
+        return landing
+
+    def _streaming(self, call: Call) -> Landing:
         landing = Landing(BACKEND, call)
         landing.entry = self._keeper.new_id()
-        landing.recording = Tee(source, **self._streamed(call, landing, started).hooks())
+        if call.build is not None:
+            call.build.makers += 1
         return landing
 
     def _streamed(self, call: Call, landing: Landing, started: float) -> Streamed:

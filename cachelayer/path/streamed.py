@@ -104,6 +104,8 @@ class Streamed:
         """It is over, however it ended."""
         recording = self._landing.recording
         if not self._closed:
+            if self._call.build is not None:
+                self._call.build.makers -= 1
             self._count_fault(recording.error)
             if self._oversized and recording.ended and recording.error is None:
                 self._settle_unkept()

@@ -19,6 +19,7 @@ from ..flow.breaker import Breaker
 from ..flow.loops import needed_loop
 from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
+from ..keep.parts import built_on
 from ..protocols import Clock, Store
 from ..types import Reason
 from .implied import implied_by, scope_of
@@ -27,7 +28,7 @@ TELL_BUDGET = 5.0
 """Seconds that one write to the store may take."""
 RETRY = 1.0
 """Seconds between two attempts to write what is owed."""
-MOST = 4096
+MOST = 8192
 """Tags and keys that may be owed; beyond that, everything is invalidated."""
 
 
@@ -60,12 +61,14 @@ class Invalidations:
             self._owe(tags, ())
 
     async def forget(self, digest: int) -> bool:
-        """Delete one entry for all processes; returns whether there was one."""
-        keys = [digest.to_bytes(16, "big")]
+        """Delete one entry for all processes, and what was built on it; returns whether there was one."""
+        keys, built = [digest.to_bytes(16, "big")], built_on(digest)
         deleted = await self._faults.attempt("invalidate", self._store.delete(keys), TELL_BUDGET)
         self._keeper.drop_digest(digest)  # what was read from the store before it was told
         if isinstance(deleted, Reason):
             self._owe((), keys)
+        await self.invalidate(sorted(built))
+        await self._keeper.forget(tags=built)
         return deleted == 1
 
     async def erase(self, tags: Sequence[str]) -> None:

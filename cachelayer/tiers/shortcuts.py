@@ -13,7 +13,8 @@ from ..exact.memory.slot import Slot, weight_of_raw
 from ..exact.memory.table import Raws
 from ..exact.redis.recall import NOTHING, OTHER, Seen
 from ..exact.wire.codec import Chunks
-from ..keep.call import Call, Function, Scope
+from ..keep.call import Call, Function
+from ..keep.scope import Scope
 from ..keep.streams import replay_of
 from ..observe.pace import timed
 from ..types import Reason, Record

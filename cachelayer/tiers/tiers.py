@@ -16,6 +16,7 @@ from ..flow.writeback import WriteBack
 from ..keep.call import Call, Function, Landing
 from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
+from ..keep.parts import built_on
 from ..keep.recorder import Recorder
 from ..keep.streams import seen_of
 from ..keep.terms import compared
@@ -251,16 +252,16 @@ class Tiers:
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
         made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
-    async def forget(self, call: Call) -> int:
-        """One call's answer is invalid: drop it in every process, and after a restart.
+    async def forget(self, digest: int) -> int:
+        """An answer that left memory is invalid: drop it, and what was built on it, everywhere, and after a restart.
 
-        Returns how many entries went that were not in this process's memory yet.
+        Returns how many entries went.
         """
-        if call.identity is None:
-            return 0
+        built = built_on(digest)
+        gone = await self.keeper.forget(tags=built)
         if self.shared is not None:
-            await self.shared.invalidations.forget(call.digest)
-        return await self.carry_out(self.keeper.declared(digest=call.digest))
+            await self.shared.invalidations.forget(digest)
+        return gone + await self.carry_out(self.keeper.declared(digest=digest, tags=built))
 
     async def carry_out(self, declared: Invalidation) -> int:
         """What was declared invalid has left memory, and must not come back with a restart; returns as `forget`."""

@@ -17,7 +17,7 @@ from ..errors import StoreFault
 from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
 from ..flow.readers import Closable, PlainReader
-from ..keep.call import Scope
+from ..keep.scope import Scope
 from ..observe.pace import timed
 from ..tiers.shortcuts import Shortcuts
 from .handles import Handle, InThread, PlainHandle

@@ -11,7 +11,9 @@ from ..exact.keys.canonical import NotKeyable
 from ..exact.keys.sampling import sampled
 from ..exact.memory.slot import Slot
 from ..flow.background import offloaded
-from ..keep.call import Call, Function, Scope
+from ..keep.call import Call, Function
+from ..keep.parts import built_on
+from ..keep.scope import Scope
 from ..keep.transport_forms import TransportForms
 from ..path.engine import Engine
 from ..path.explain import Explanation, explain
@@ -148,8 +150,9 @@ class Handle:
         gone = 0
         await self.engine.tiers.ready()
         for call in calls:
-            gone += self.engine.keeper.forget_call(call)
-            gone += await self.engine.tiers.forget(call)
+            if call.identity is not None:
+                gone += self.engine.keeper.forget_call(call)
+                gone += await self.engine.tiers.forget(call.digest)
         return gone
 
     async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
@@ -187,22 +190,23 @@ class PlainHandle(Handle):
         return self._forget_now(self._each(args, kwargs))
 
     def _forget_now(self, calls: Iterable[Call]) -> int:
-        gone, tiers = 0, self.engine.tiers
+        gone, tiers, keeper = 0, self.engine.tiers, self.engine.keeper
         for call in calls:
-            gone += self.engine.keeper.forget_call(call)
-            if tiers.shared is not None or tiers.lasting:
-                gone += self._forget_elsewhere(call)
+            if call.identity is not None:
+                gone += keeper.forget_call(call) + keeper.forget_now(tags=built_on(call.digest))
+                if tiers.shared is not None or tiers.lasting:
+                    gone += self._forget_elsewhere(call.digest)
         return gone
 
-    def _forget_elsewhere(self, call: Call) -> int:
+    def _forget_elsewhere(self, digest: int) -> int:
         tiers, portal = self.engine.tiers, self.engine.portal
         if not portal.here:
-            return portal.run(tiers.forget(call))
-        tiers.background.spawn(partial(self._forgotten, call), owed=True)
+            return portal.run(tiers.forget(digest))
+        tiers.background.spawn(partial(self._forgotten, digest), owed=True)
         return 0
 
-    async def _forgotten(self, call: Call) -> None:
-        await self.engine.tiers.forget(call)
+    async def _forgotten(self, digest: int) -> None:
+        await self.engine.tiers.forget(digest)
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""

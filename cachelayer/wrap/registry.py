@@ -12,7 +12,8 @@ from ..errors import ConfigurationError
 from ..exact.keys.identity import Identifier
 from ..exact.keys.normalize import folding
 from ..exact.memory.table import Memory
-from ..keep.call import Function, Scope
+from ..keep.call import Function
+from ..keep.scope import Scope
 from ..path.engine import Engine
 from ..policy import Policy, check_names
 from ..semantic.tier import SimilarTier

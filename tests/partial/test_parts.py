@@ -84,12 +84,12 @@ async def test_the_tree_shows_documents_with_versions_under_the_steps_that_read_
         assert layer.explain("e999999") is None
 
 
-async def test_a_step_that_expired_stands_in_the_tree_by_its_digest() -> None:
+async def test_a_step_that_left_memory_stands_in_the_tree_by_its_digest() -> None:
     clock = ManualClock()
     async with CacheLayer(semantic=False, clock=clock) as layer:
         search = layer.retrieval(Books(a="A", b="B"), name="search", ttl=10)
 
-        @layer.cached(name="ask")
+        @layer.cached(name="ask", stale_if_error="1h")
         async def ask(question: str) -> str:
             return " ".join(document["text"] for document in await search(question))
 

@@ -157,7 +157,7 @@ async def test_while_the_store_does_not_know_what_is_invalid_the_feed_brings_non
             await eventually(lambda: layer.stats()["shared"]["store"]["coherent"])
             for _ in range(3):
                 await layer._tiers.elsewhere._catch_up()
-            assert (layer.stats()["entries"], layer.stats()["shared"]["owed"]) == (0, 1)
+            assert layer.stats()["entries"] == 0 and layer.stats()["shared"]["owed"] > 0
             outcome = await ask.outcome(FORWARDS)
             assert (outcome.source, outcome.answer) == (Source.BACKEND, "answer 2")
         await eventually(lambda: layer.stats()["shared"]["owed"] == 0)

@@ -1,0 +1,52 @@
+"""What is set in the context of a call: whose it is, and which answer it helps to make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from ..policy import NOT_TIGHTENED, Tightening
+
+
+class Build:
+    """An answer that is being made: the parts used so far, and the unfinished streams that it reads."""
+
+    __slots__ = ("ambient", "ends", "makers", "parts", "streams", "tenant")
+
+    def __init__(self, tenant: str | None = None, *, ambient: bool = False) -> None:
+        self.tenant = tenant
+        """For whom it is made."""
+        self.ambient = ambient
+        """Whether this is only a context (a request, a task) in which no answer is being made."""
+        self.makers = 1
+        """Whether it is still being made, by its function or as a stream that is read; see `around`."""
+        self.parts: dict[str, int] = {}  # see `parts.Noting.note`
+        self.ends = inf
+        """When the first of its parts is no longer fresh, monotonic seconds; not noted of a mere context."""
+        self.streams: list[Build] = []
+
+
+def around(scope: Scope | None) -> Build | None:
+    """The answer that is being made in a context; None in a task that an answer made by now has left behind."""
+    return scope.build if scope is not None and scope.build is not None and scope.build.makers else None
+
+
+def enclosing(scope: Scope) -> Build | None:
+    """The answer that is being made around a block; None if there is only a context, which blocks do not inherit."""
+    build = around(scope)
+    return None if build is None or build.ambient else build
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `layer.scope` and `layer.tighten` set, read when a function is called."""
+
+    tenant: str | None = None
+    principal: str = ""
+    deadline: float | None = None
+    """Monotonic seconds."""
+    tightening: Tightening = NOT_TIGHTENED
+    only_tenant: str | None = None
+    """The tenant again if nothing else is set: only then may calls be looked up by the raw form of their arguments."""
+    build: Build | None = None
+    """The answer that is being made in this context."""
