@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import inspect
+import re
 import typing
 from contextlib import suppress
 from typing import Any
@@ -11,38 +13,43 @@ from weakref import WeakKeyDictionary
 
 from ...signatures import annotations_of
 from ..answers.kinds import named
-from .members import field_names
 
 _shapes: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
 """Kept: a schema takes longer to make than all else of a hit."""
+_SAYING = (
+    "__dataclass_fields__", "__attrs_attrs__", "model_fields", "__pydantic_fields__", "_fields", "_field_defaults",
+    "__required_keys__", "__struct_encode_fields__", "__struct_defaults__",
+)  # fmt: skip
+"""Attributes of classes that say of their fields what annotations do not: defaults, constraints, names."""
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def shape(kind: type) -> Any:
     """What a class declares: its schema, members or fields; None of classes that declare none."""
     found = _shapes.get(kind)
     if found is None:
-        found = _shape(kind, set())
+        found = _shape(kind, {})
         if getattr(kind, "__pydantic_complete__", True):
             _shapes[kind] = found
     return found
 
 
-def _shape(kind: type, within: set[type]) -> Any:
+def _shape(kind: type, seen: dict[int, int]) -> Any:
+    """The same; of a class that was `seen` before, which of those it is."""
+    doc = inspect.cleandoc(kind.__doc__ or "")
     if issubclass(kind, enum.Enum):
-        return [[name, repr(member.value)] for name, member in kind.__members__.items()]
+        return [doc, [[name, _told(member.value)] for name, member in kind.__members__.items()]]
     if hasattr(kind, "model_json_schema"):
         with suppress(*named("pydantic.errors", "PydanticUserError")):
             return kind.model_json_schema()
-    fields = field_names(kind)
-    if fields is None and (
-        typing.is_typeddict(kind) or hasattr(kind, "_fields") or hasattr(kind, "model_fields")
-    ):
-        fields = []
-    if fields is None or kind in within:
+    said = [name + _told(getattr(kind, name)) for name in _SAYING if hasattr(kind, name)]
+    if not said:
         return None
-    held = {**dict.fromkeys(fields), **_annotations(kind)}
-    annotations = {name: _annotation(value, within | {kind}) for name, value in held.items()}
-    return [inspect.cleandoc(kind.__doc__ or ""), annotations]
+    if id(kind) in seen:
+        return seen[id(kind)]
+    seen[id(kind)] = len(seen)
+    annotations = {name: _annotation(value, seen) for name, value in _annotations(kind).items()}
+    return [doc, annotations, hashlib.sha256("\n".join(said).encode(errors="surrogatepass")).hexdigest()]
 
 
 def _annotations(kind: type) -> dict[str, Any]:
@@ -51,7 +58,24 @@ def _annotations(kind: type) -> dict[str, Any]:
     return annotations_of(kind)
 
 
-def _annotation(value: Any, within: set[type]) -> Any:
+def _annotation(value: Any, seen: dict[int, int]) -> Any:
     if (origin := typing.get_origin(value)) is not None:
-        return [repr(origin), [_annotation(part, within) for part in typing.get_args(value)]]
-    return [repr(value), _shape(value, within)] if isinstance(value, type) else repr(value)
+        return [_annotation(origin, seen), [_annotation(part, seen) for part in typing.get_args(value)]]
+    if isinstance(value, type):
+        return [_told(value), _shape(value, seen)]
+    if (meant := _meant(value)) is None or id(value) in seen:
+        return _told(value)
+    seen[id(value)] = len(seen)
+    return [_told(value), _annotation(meant, seen)]
+
+
+def _meant(value: Any) -> Any:
+    """What a name that NewType or a `type` statement made stands for; None of others."""
+    with suppress(NameError):
+        return getattr(value, "__supertype__", None) or getattr(value, "__value__", None)
+    return None
+
+
+def _told(value: Any) -> str:
+    """Its repr, as it is in every process."""
+    return _ADDRESS.sub("", repr(sorted(value) if isinstance(value, frozenset) else value))
