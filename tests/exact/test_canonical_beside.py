@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 import enum
+import functools
+import pathlib
 import threading
+import types
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
 from decimal import Decimal
@@ -15,6 +18,7 @@ from typing import Any
 import attrs
 import httpx
 import numpy as np
+import pydantic
 import pytest
 from multidict import MultiDict
 from starlette.datastructures import QueryParams
@@ -193,10 +197,17 @@ def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
         (Currency.EURO, Currency.DOLLAR),
         (uuid.UUID(int=1), uuid.UUID(int=2)),
         ({"a": 1}, {"a": 2}),
+        (np.float64(1), np.float64(2)),
+        ({1}, {2}),
+        (1j, 2j),
+        (pathlib.Path("a"), pathlib.Path("b")),
+        (Counter("a"), Counter("b")),
+        (Asked("a"), Asked("b")),
+        (int, str),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_attributes_of_every_plain_class_are_followed(one: Any, other: Any) -> None:
+def test_attributes_of_every_class_that_can_be_compared_are_followed(one: Any, other: Any) -> None:
     first, second = (with_attributes(Text("a"), held=held) for held in (one, other))
     assert encode(argument(first)) != encode(argument(second))
 
@@ -208,6 +219,36 @@ def test_what_a_dataclass_is_below_is_part_of_it(base: type, one: Any, other: An
     kind = make_dataclass("Below", [("unit", str)], bases=(base,), init=False)
     first, second = (with_attributes(kind(value), unit="m") for value in (one, other))
     assert encode(argument(first)) != encode(argument(second))
+
+
+class Model(pydantic.BaseModel):
+    a: int = 1
+
+
+class Open(pydantic.BaseModel, extra="allow"):
+    """A model that takes fields that it does not declare."""
+
+
+class Space(types.SimpleNamespace):
+    __slots__ = ("model",)
+
+    @functools.cached_property
+    def worked_out(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("make", [Model, Open, Space])
+@pytest.mark.parametrize("name", ["model", "_model"])
+def test_what_an_object_is_given_that_its_class_does_not_declare_is_part_of_it(make: Any, name: str) -> None:
+    one, other, without = make(), make(), make()
+    for thing, held in ((one, "m"), (other, "n")):
+        object.__setattr__(thing, name, held)
+    assert len({encode(argument(thing)) for thing in (one, other, without)}) == 3
+
+
+def test_what_is_worked_out_of_an_object_is_no_part_of_it() -> None:
+    one, before = Space(a=1), encode(argument(Space(a=1)))
+    assert one.worked_out == 1 and encode(argument(one)) == before
 
 
 def test_items_that_are_attributes_too_are_written_once() -> None:

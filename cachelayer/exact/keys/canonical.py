@@ -150,11 +150,15 @@ def _members(found: Members) -> list[Tree]:
 
 
 def _beside(value: Any) -> list[Tree]:
-    """Attributes that are plain data; others are not followed: a parsed page's string leads to the whole page."""
+    """Attributes that can be compared; not texts and lists with attributes: a parsed page's lead to the whole page."""
     found = beside(value)
-    data = {n: held for n, held in found.private.items() if type(held) in _NESTED or isinstance(held, _DATA)}
-    members = _members(found._replace(private=data))
+    members = _members(found._replace(private={n: held for n, held in found.private.items() if _ends(held)}))
     return members if any(members) else []
+
+
+def _ends(held: Any) -> bool:
+    """Whether a value is no object of a subclass of a plain type, whose attributes would be followed, too."""
+    return type(held).__module__ in LIBRARY or isinstance(held, enum.Enum) or not isinstance(held, _PLAIN)
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
@@ -209,7 +213,6 @@ def _scalar(value: np.generic) -> Tree:
     return tree(plain)
 
 
-_DATA = (bytes, np.ndarray, datetime.date, datetime.time, datetime.timedelta, Decimal, enum.Enum, uuid.UUID)
 _PLAIN = (str, int, float, dict, list, tuple)
 _ADDRESSES = (IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))

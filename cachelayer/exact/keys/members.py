@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from ..answers.kinds import named
 
 LIBRARY = frozenset(
-    ("builtins", "datetime", "numpy", "decimal", "fractions", "pathlib", "zoneinfo", "ipaddress")
-)
+    (
+        "builtins", "collections", "datetime", "numpy", "decimal", "fractions", "pathlib", "pydantic.main",
+        "zoneinfo", "ipaddress",
+    )
+)  # fmt: skip
 """Modules whose classes below a type are forms of it, and hold nothing besides."""
 _UNSET = object()
 
@@ -35,10 +38,13 @@ def members(value: Any) -> Members | None:
         return _declared(value, names)
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
-        held = {**_set(value, kind.model_fields), **(value.model_extra or {})}
-        return Members("model", held, getattr(value, "__pydantic_private__", None) or {})
+        fields = kind.model_fields
+        whole = getattr(value, "__dict__", {}).keys() <= fields.keys()
+        found = Members("model", _set(value, fields), {}) if whole else _declared(value, fields)
+        private = getattr(value, "__pydantic_private__", None) or {}
+        return Members("model", {**found.public, **(value.model_extra or {})}, {**found.private, **private})
     if isinstance(value, (types.SimpleNamespace, *named("argparse", "Namespace"))):
-        return Members("namespace", vars(value), {})
+        return _declared(value, ())
     return None
 
 
@@ -66,7 +72,7 @@ def field_names(kind: type) -> list[str] | None:
     return None
 
 
-def _declared(value: Any, names: list[str]) -> Members:
+def _declared(value: Any, names: Collection[str]) -> Members:
     """Fields, and what else it was given: by a class below it, or when it was made."""
     kind = type(value)
     public = _set(value, names)
