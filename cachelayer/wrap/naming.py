@@ -15,13 +15,15 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from ..errors import ConfigurationError
 from ..exact.answers.copies import fixed
 from ..exact.answers.kinds import Kinds
-from ..exact.keys.canonical import NotKeyable, argument, encode
+from ..exact.keys.canonical import NotKeyable, Tree, argument, encode
 from ..exact.keys.identity import attributes
 from ..exact.keys.parameters import says_nothing
 from ..policy import strings
 from ..signatures import signature, signature_of
 
 T = TypeVar("T")
+_NO_TREE: Tree = {"\0": None}
+"""Stands in a key for what cannot be part of one: no argument's tree is this."""
 _ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
@@ -81,51 +83,63 @@ def is_method(fn: Callable[..., Any]) -> bool:
     return next(iter(signature(fn).parameters), "") in ("self", "cls")
 
 
-def unwrapped(fn: Any) -> Any:
-    """The innermost function below wrappers made with functools.wraps()."""
-    return inspect.unwrap(fn) if inspect.isroutine(fn) else fn
+def _below(fn: Any) -> Iterator[Any]:
+    """A callable, and those that it says it calls: what a partial is of, what functools.wraps() was given."""
+    while fn is not None:
+        yield fn
+        if isinstance(fn, functools.partial):
+            fn = fn.func
+        else:
+            own = inspect.isroutine(fn) and not inspect.ismethod(fn)
+            fn = getattr(fn, "__wrapped__", None) if own else None
 
 
 def receiver(fn: Any) -> Any:
-    """The object behind a bound method, a callable object, or a partial of either; None for other functions."""
-    fn = unwrapped(fn)
-    if isinstance(fn, functools.partial):
-        fn = fn.func
-    if inspect.isroutine(fn) or isinstance(fn, type):
-        return fn.__self__ if inspect.ismethod(fn) else None
-    return fn
+    """The object behind a bound method, or a callable object, also below partials and wrappers; else None."""
+    *_, last = _below(fn)
+    if inspect.isroutine(last) or isinstance(last, type):
+        return last.__self__ if inspect.ismethod(last) else None
+    return last
 
 
 def bound(fn: Any, options: Mapping[str, Any]) -> str:
-    """A key of what is bound to a callable: a partial's positional arguments, and a frozen object behind a method.
+    """A key of what is bound to a callable: a partial's arguments, and a frozen object behind a method.
 
-    "" if there is nothing, or it cannot be part of a key.
+    "" if there is nothing that can be part of a key.
     """
     given = _given(fn, options)
-    return _key(given) if given else ""
+    return encode([_tree(one) for one in given]).hex() if any(map(_keyable, given)) else ""
 
 
 def with_given(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The options, with what is `bound` and can still change, such as a partial's list, added to `vary`."""
     kinds = Kinds()
-    changing = [one for one in _given(fn, options) if not fixed(one, kinds) and _key([one])]
+    changing = [one for one in _given(fn, options) if not fixed(one, kinds) and _keyable(one)]
     return {**options, "vary": [*options.get("vary", ()), lambda: changing]} if changing else options
 
 
 def _given(fn: Any, options: Mapping[str, Any]) -> list[Any]:
-    inner = unwrapped(fn)
-    given = list(inner.args) if isinstance(inner, functools.partial) else []
+    given: list[Any] = []
+    told = {n: p.default for n, p in signature_of(fn).parameters.items()}  # those are arguments of each call
+    for one in _below(fn):
+        if isinstance(one, functools.partial):
+            given += one.args
+            given += [(n, held) for n, held in sorted(one.keywords.items()) if told.get(n, told) is not held]
     behind = receiver(fn)
     if _frozen(behind) and options.get("self_key") is None and not options.get("share_self"):
         given.append(behind)
     return given
 
 
-def _key(given: list[Any]) -> str:
+def _tree(given: Any) -> Tree:
     try:
-        return encode([argument(value) for value in given]).hex()
+        return argument(given)
     except (NotKeyable, RecursionError):
-        return ""
+        return _NO_TREE
+
+
+def _keyable(given: Any) -> bool:
+    return _tree(given) is not _NO_TREE
 
 
 def declared(fn: Any, options: Mapping[str, Any]) -> bool:
@@ -136,7 +150,9 @@ def declared(fn: Any, options: Mapping[str, Any]) -> bool:
 
 def _frozen(value: Any) -> bool:
     made = getattr(type(value), "__dataclass_params__", None)
-    return isinstance(value, type) or (made is not None and bool(made.frozen))
+    config = getattr(type(value), "model_config", None)  # pydantic's
+    frozen = (made is not None and made.frozen) or (isinstance(config, dict) and config.get("frozen"))
+    return isinstance(value, type) or bool(frozen) or (value is not None and fixed(value, Kinds()))
 
 
 def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
+import pydantic
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError
@@ -141,6 +143,84 @@ async def test_a_wrapped_method_can_be_sent_to_another_process_and_asked_from_a_
     find: Any = pickle.loads(pickle.dumps(Shelf("attic").find))
     assert find("Emma") == "Emma in attic"
     assert (await pickle.loads(pickle.dumps(find.aio)).outcome("Emma")).source == "memory"
+
+
+def logged(fn: Any) -> Any:
+    @functools.wraps(fn)
+    async def called(*args: Any, **kwargs: Any) -> Any:
+        return await fn(*args, **kwargs)
+
+    return called
+
+
+async def by(client: object, model: str, question: str, **more: Any) -> str:
+    return f"{question} by {model}, {more}"
+
+
+class Kind(enum.Enum):
+    SMALL, LARGE = "small", "large"
+
+    async def ask(self, question: str) -> str:
+        return self.value
+
+
+class Pair(NamedTuple):
+    model: str
+
+    async def ask(self, question: str) -> str:
+        return self.model
+
+
+class FrozenModel(pydantic.BaseModel, frozen=True):
+    name: str
+
+    async def ask(self, question: str) -> str:
+        return self.name
+
+
+class Decorated(Fixed):
+    ask = logged(Fixed.ask)
+    told = functools.partialmethod(logged(Fixed.ask))
+
+
+async def told(question: str, model: str = "none", **more: Any) -> str:
+    return f"{question} by {model}, {more}"
+
+
+def named_as(fn: Any, **given: Any) -> Any:
+    """A partial with the name of its function, as functools.update_wrapper's documentation shows."""
+    return functools.update_wrapper(functools.partial(fn, **given), fn)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda model: functools.partial(by, object(), model),
+        lambda model: functools.partial(by, object(), "m", more=model),
+        lambda model: functools.partial(told, more=model, client=object()),
+        lambda model: functools.partial(functools.partial(told, more=model), other=1),
+        lambda model: functools.partial(logged(functools.partial(told, more=model)), other=1),
+        lambda model: named_as(told, model=model),
+        lambda model: logged(named_as(told, model=model)),
+        lambda model: Decorated(model).ask,
+        lambda model: Decorated(model).told,
+        lambda model: functools.partial(logged(Fixed(model).ask)),
+        lambda model: Kind(model).ask,
+        lambda model: Pair(model).ask,
+        lambda model: FrozenModel(name=model).ask,
+    ],
+)
+def test_whatever_is_bound_to_a_wrapped_callable_and_can_be_compared_is_part_of_its_keys(of: Any) -> None:
+    """After a restart with another model, the answers of the one before were served."""
+    assert canonical(of("small")) != canonical(of("large"))
+    assert canonical(of("small")) == canonical(of("small"))
+
+
+def test_a_keyword_of_a_partial_that_is_a_parameter_is_the_same_as_an_argument() -> None:
+    ask = CacheLayer(semantic=False).wrap(told, name="ask")
+    assert canonical(functools.partial(told, model="m")) == ask.handle.now(("a question", "m"), {}).canonical
+    orders: list[dict[str, Any]] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}]
+    assert len({canonical(functools.partial(told, **order)) for order in orders}) == 1
 
 
 async def test_what_a_partial_or_a_frozen_object_holds_is_in_the_key_as_it_is_at_the_call() -> None:
