@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, Policy, Reason, Source
@@ -32,6 +33,8 @@ class Told:
 
     def complete(self, prompt: str) -> str:
         return prompt
+
+    __call__ = complete
 
 
 class Omit:
@@ -65,6 +68,14 @@ def embed_content(contents: str, config: Any = None) -> list[float]:
     return [1.0]
 
 
+def render(prompt: str) -> str:
+    return prompt
+
+
+def predict(model: str) -> str:
+    return model
+
+
 ASKED: list[tuple[bool, Callable[..., Any], dict[str, Any]]] = [
     (True, gemini, {"contents": "q"}),
     (True, gemini, {"contents": "q", "config": {"temperature": 0.7}}),
@@ -90,6 +101,14 @@ ASKED: list[tuple[bool, Callable[..., Any], dict[str, Any]]] = [
     (False, plain, {"question": "q"}),
     (False, plain, {"question": "q", "weather": {"temperature": "mild"}}),
     (False, embed_content, {"contents": "q"}),
+    (True, chat, {"messages": []}),
+    (True, chat, {"messages": [], "generation": {"topP": 0.9}}),
+    (False, chat, {"messages": [], "generation": {"topP": 0}}),
+    (True, plain, {"question": "q", "temperature": None}),
+    (True, plain, {"question": "q", "temperature": np.float32(0.7)}),
+    (False, chat, {"messages": [], "temperature": np.float32(0)}),
+    (False, render, {"prompt": "q"}),
+    (False, predict, {"model": "m"}),
 ]
 
 
@@ -116,6 +135,16 @@ def test_a_temperature_that_is_left_out_of_the_key_is_seen(temperature: float) -
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_the_temperature_of_the_object_that_is_asked_is_seen(temperature: float) -> None:
     model = Told(temperature=temperature)
-    llm = CacheLayer(policy=Policy(sampled=False), semantic=False).wrap(model.complete, share_self=True)
-    llm("q")
-    assert (llm.outcome("q").source is Source.BYPASS) is (temperature > 0)
+    for asked in (model.complete, model):
+        llm = CacheLayer(policy=Policy(sampled=False), semantic=False).wrap(asked, share_self=True)
+        llm("q")
+        assert (llm.outcome("q").source is Source.BYPASS) is (temperature > 0)
+
+
+def test_a_function_that_reads_its_arguments_itself_has_the_only_word() -> None:
+    def translate(messages: list[Any], mode: str) -> str:
+        return mode
+
+    translate.cachelayer_sampled = lambda asked: asked["mode"] == "creative"  # type: ignore[attr-defined]
+    llm = CacheLayer(policy=Policy(sampled=False), semantic=False).wrap(translate)
+    assert [llm.explain([], mode).verdict == "bypass" for mode in ("creative", "literal")] == [True, False]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..answers.fields import Fields, fields
 from .parameters import says_nothing
 
@@ -25,7 +27,7 @@ def sampled(asked: Fields, fn: Any) -> bool:
     places = [place for outer in (asked, *own) for place in (outer, *map(fields, outer.values()))]
     for names in (("temperature",), ("top_p", "topP")):
         said = [place[name] for place in places for name in names if name in place]
-        numbers = [one for one in said if isinstance(one, int | float)]
+        numbers = [one for one in said if isinstance(one, int | float | np.floating | np.integer)]
         if numbers:
             return any(one > 0 for one in numbers)
         if any(one is None or says_nothing(one) for one in said):
