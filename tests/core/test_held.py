@@ -236,6 +236,10 @@ def test_what_the_key_need_not_hold_is_copied_within_bounds() -> None:
     assert held(weights, kinds, MOST) is weights and held([weights], kinds, MOST)[0] is weights
     small = [np.zeros(2)]
     assert held(small, kinds, MOST) is not small and held(weights, kinds) is not weights
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    assert held(deep, kinds, MOST) is deep
 
 
 MARKER = type("Marker", (), {})()

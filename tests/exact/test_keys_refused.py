@@ -31,6 +31,13 @@ class Client:
         return "answer"
 
 
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 IGNORE = "ignore=['question']"
 OF_REQUEST = "pass the parts on which the answer depends (of a request its path, query and body, say)"
 
@@ -40,6 +47,11 @@ OF_REQUEST = "pass the parts on which the answer depends (of a request its path,
     [
         (lambda: threading.Lock(), f"(_thread.lock): name it in {IGNORE}"),
         (lambda: {"held": [object()]}, "(a dict that holds builtins.object)"),
+        *[
+            (lambda made=kind: made([object()]), f"(a {kind.__name__} that holds builtins.object)")
+            for kind in (list, tuple, set, frozenset)
+        ],
+        (lambda: nested(100_000), f"(nested too deeply): name it in {IGNORE}"),
         (lambda: io.BytesIO(b"text"), "pass its path, or what it reads; else name it in"),
         (lambda: Django(), f"{OF_REQUEST}; else name it in"),
         (lambda: Aiohttp(), f"{OF_REQUEST}; else name it in"),

@@ -1,0 +1,140 @@
+"""What is part of a key beside the arguments as they come: versions, defaults, declared types, what `key` says."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from typing import Any, Literal
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.exact.keys.identity import Identifier
+
+UNSET: ContextVar[str] = ContextVar("unset")
+NOT_GIVEN = object()
+
+
+class Mode(enum.StrEnum):
+    FAST = "fast"
+
+
+async def ask(question: Any, depth: Any = 1) -> str:
+    return "answer"
+
+
+async def streamed(question: Any, depth: Any = 1) -> AsyncIterator[str]:
+    yield "answer"
+
+
+async def deeper(question: Any, depth: Any = 2) -> str:
+    return "answer"
+
+
+async def marked(question: Any, depth: Any = NOT_GIVEN) -> str:
+    return "answer"
+
+
+async def marked_anew(question: Any, depth: Any = object()) -> str:  # noqa: B008  as of another process
+    return "answer"
+
+
+async def rectangle(rows: int, columns: int) -> str:
+    return "answer"
+
+
+async def open_to_all(question: Any, **more: Any) -> str:
+    return "answer"
+
+
+def canonical(fn: Callable[..., Any], *args: Any, of: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
+    cached = CacheLayer(semantic=False).wrap(fn, name="one name", **(of or {}))
+    found: bytes = cached.handle.now(args, kwargs).canonical
+    assert found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (canonical(ask, "q"), canonical(ask, "q", of={"version": "2"})),
+        (canonical(ask, "q", of={"version": "1"}), canonical(ask, "q", of={"version": "2"})),
+        (canonical(ask, "q"), canonical(streamed, "q")),
+        (canonical(ask, "q"), canonical(deeper, "q")),
+        (canonical(ask, "q"), canonical(marked, "q")),
+        (canonical(ask, "q", None), canonical(marked, "q")),
+        (canonical(open_to_all, "q", one=1), canonical(open_to_all, "q", other=1)),
+    ],
+)
+def test_what_else_changes_the_answer_tells_calls_apart(one: bytes, other: bytes) -> None:
+    assert one != other
+
+
+def test_a_default_is_the_same_given_or_not_and_a_marker_in_every_process() -> None:
+    assert canonical(ask, "q") == canonical(ask, "q", 1) == canonical(deeper, "q", depth=1)
+    assert canonical(marked, "q") == canonical(marked, "q", NOT_GIVEN) == canonical(marked_anew, "q")
+
+
+def test_key_alone_says_which_calls_are_the_same_where_no_text_is_compared() -> None:
+    area = {"key": lambda rows, columns: rows * columns}
+    assert canonical(rectangle, 2, 6, of=area) == canonical(rectangle, 3, 4, of=area)
+    assert canonical(rectangle, 2, 6, of=area) != canonical(rectangle, 2, 5, of=area)
+
+
+def test_what_is_ignored_may_be_a_keyword_of_any_name_and_self() -> None:
+    ignore = {"ignore": ["trace"]}
+    assert canonical(open_to_all, "q", trace=object(), of=ignore) == canonical(open_to_all, "q", of=ignore)
+
+    class Client:
+        @CacheLayer(semantic=False).cached(ignore=["self"])
+        def ask(self, question: str) -> str:
+            return "answer"
+
+    assert Client().ask("q") == "answer" and Client().ask.outcome("q").match == "exact"
+
+
+def test_a_context_variable_that_is_not_set_is_none() -> None:
+    vary = {"vary": [UNSET]}
+    unset = canonical(ask, "q", of=vary)
+    for value, same in (("a", False), (None, True)):
+        token = UNSET.set(value)  # type: ignore[arg-type]
+        assert (canonical(ask, "q", of=vary) == unset) is same
+        UNSET.reset(token)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "plain"),
+    [
+        *[(said, True) for said in (str, Literal["fast"], str | None, list[str] | str)],
+        *[(said, False) for said in (Any, Mode, str | Mode, list[Any] | str, inspect.Parameter.empty)],
+    ],
+)
+def test_a_member_of_an_enum_is_its_value_where_the_parameter_is_declared_as_json(
+    annotation: Any, plain: bool
+) -> None:
+    async def run(mode: Any) -> str:
+        return "answer"
+
+    run.__annotations__["mode"] = annotation
+    if annotation is inspect.Parameter.empty:
+        del run.__annotations__["mode"]
+    assert (canonical(run, Mode.FAST) == canonical(run, "fast")) is plain
+    number = uuid.uuid4()
+    assert (canonical(run, number) == canonical(run, str(number))) is plain
+
+
+@pytest.mark.parametrize("more", [{"key": lambda a, b: a}, {"ignore": ["b"]}, {"semantic": False}, {}])
+def test_a_text_that_a_function_makes_needs_to_be_told_what_else_must_be_equal(more: dict[str, Any]) -> None:
+    def identifier() -> Identifier:
+        return Identifier("f", inspect.signature(lambda a, b: a), fold=str.strip, text=lambda a, b: a, **more)
+
+    if more:
+        one, other = (identifier().identify((" a ", b), {}, None) for b in (1, 2))
+        assert one is not None and other is not None and one.text == other.text == "a"
+        assert (one.canonical == other.canonical) is (more.keys() <= {"key", "ignore"})
+    else:
+        with pytest.raises(ConfigurationError, match="give key= as well"):
+            identifier()
