@@ -17,8 +17,8 @@ from ..answers.kinds import named
 _shapes: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
 """Kept: a schema takes longer to make than all else of a hit."""
 _SAYING = (
-    "__dataclass_fields__", "__attrs_attrs__", "model_fields", "__pydantic_fields__", "_fields", "_field_defaults",
-    "__required_keys__", "__struct_encode_fields__", "__struct_defaults__",
+    "__dataclass_fields__", "__attrs_attrs__", "model_fields", "_fields", "_field_defaults", "__required_keys__",
+    "__struct_encode_fields__", "__struct_defaults__",
 )  # fmt: skip
 """Attributes of classes that say of their fields what annotations do not: defaults, constraints, names."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
