@@ -67,10 +67,54 @@ def canonical(fn: Callable[..., Any], *args: Any, of: dict[str, Any] | None = No
         (canonical(ask, "q"), canonical(marked, "q")),
         (canonical(ask, "q", None), canonical(marked, "q")),
         (canonical(open_to_all, "q", one=1), canonical(open_to_all, "q", other=1)),
+        (canonical(ask, ["no", "text"], 1), canonical(ask, ["no", "text"], 2)),
     ],
 )
 def test_what_else_changes_the_answer_tells_calls_apart(one: bytes, other: bytes) -> None:
     assert one != other
+
+
+SAID = [{"role": "user", "content": "q"}]
+
+
+@pytest.mark.parametrize("of", ["q", SAID, [*SAID, {"role": "assistant", "content": "a"}, *SAID], ["q"], 1])
+def test_requests_are_near_each_other_only_where_all_else_is_equal(of: Any) -> None:
+    def complete(messages: Any, model: str, seed: int = 0) -> None: ...
+
+    identifier = Identifier("f", inspect.signature(complete), fold=str.strip)
+    one, again, *others = (
+        identifier.identify(args, {}, tenant)
+        for args, tenant in [
+            ((of, "m"), None),
+            ((of, "m", 0), None),
+            ((of, "n"), None),
+            ((of, "m", 1), None),
+            ((of, "m"), "t"),
+        ]
+    )
+    assert one is not None and again is not None and one.partition() == again.partition()
+    for other in others:
+        assert other is not None and other.partition() != one.partition() and other.canonical != one.canonical
+
+
+def test_a_text_is_no_part_of_what_all_else_must_be_equal_in() -> None:
+    identifier = Identifier("f", inspect.signature(ask), fold=str.strip)
+    one, other = (identifier.identify((text,), {}, None) for text in ("a", "b"))
+    assert one is not None and other is not None
+    assert one.partition() == other.partition() and one.canonical != other.canonical
+
+
+def test_a_method_of_a_class_answers_for_each_class_alone() -> None:
+    class Base:
+        @classmethod
+        @CacheLayer(semantic=False).cached
+        def named(cls, question: str) -> str:
+            return cls.__name__
+
+    class Other(Base):
+        pass
+
+    assert [kind.named("q") for kind in (Base, Other, Base, Other)] == ["Base", "Other"] * 2
 
 
 def test_a_default_is_the_same_given_or_not_and_a_marker_in_every_process() -> None:

@@ -33,10 +33,9 @@ def typed(annotation: Any) -> type:
     return TypedDict("Answer", {"field": annotation})  # type: ignore[return-value,operator]
 
 
-def told(doc: str) -> type:
-    answer = typed(str)
-    answer.__doc__ = doc
-    return answer
+def documented(kind: Any, doc: str) -> Any:
+    kind.__doc__ = doc
+    return kind
 
 
 def box(kind: Any) -> Any:
@@ -50,7 +49,8 @@ def box(kind: Any) -> Any:
         (typed(list[typed(int)]), typed(list[typed(str)])),  # type: ignore[misc]
         (typed(Literal["a"]), typed(Literal["b"])),
         (typed(make_dataclass("In", [("a", int)])), typed(make_dataclass("In", [("b", int)]))),
-        (told("In one word."), told("In two words.")),
+        (documented(typed(str), "In one word."), documented(typed(str), "In two words.")),
+        (documented(enum.Enum("A", "X"), "As it is."), documented(enum.Enum("A", "X"), "As it was.")),
         (make_dataclass("A", [("a", int)]), make_dataclass("A", [("a", str)])),
         (make_dataclass("A", [("a", int, 1)]), make_dataclass("A", [("a", int, 2)])),
         (attrs.make_class("A", ["a"]), attrs.make_class("A", ["b"])),
@@ -87,7 +87,12 @@ def dataclass_of(*given: Any) -> type:
             for pair in [("in metres", "in feet")]
         ],
         (TypedDict("A", {"a": int}), TypedDict("A", {"a": int}, total=False)),
+        (namedtuple("A", "a"), namedtuple("A", "b")),
         (namedtuple("A", "a", defaults=[1]), namedtuple("A", "a", defaults=[2])),
+        tuple(
+            pydantic.create_model("A", __config__={"extra": extra}, a=int) for extra in ("forbid", "ignore")
+        ),
+        tuple(pydantic.create_model("A", __base__=WithoutSchema, a=(int, given)) for given in (1, 2)),
         (
             attrs.make_class("A", {"a": attrs.field(default=1)}),
             attrs.make_class("A", {"a": attrs.field(default=2)}),
@@ -148,6 +153,12 @@ def test_classes_that_are_made_of_each_other_are_each_told_once() -> None:
         form.__annotations__ = {"of": list[Union[*forms]]}
     told = [encode(argument(form)) for form in forms]
     assert len(set(told)) == len(forms) and max(map(len, told)) < 10_000
+
+
+def test_a_name_that_stands_for_something_made_of_itself_is_told_once() -> None:
+    tree = NewType("Json", int)
+    tree.__supertype__ = list[tree]  # as `type Json = list[Json]` does
+    assert encode(argument(typed(tree))).count(b"Json") == 2
 
 
 def test_a_model_that_has_no_schema_is_known_by_its_fields() -> None:
