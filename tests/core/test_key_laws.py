@@ -15,7 +15,6 @@ from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.exact.keys.identity import Identifier
 
 UNSET: ContextVar[str] = ContextVar("unset")
-NOT_GIVEN = object()
 
 
 class Mode(enum.StrEnum):
@@ -34,20 +33,29 @@ async def deeper(question: Any, depth: Any = 2) -> str:
     return "answer"
 
 
-async def marked(question: Any, depth: Any = NOT_GIVEN) -> str:
-    return "answer"
-
-
-async def marked_anew(question: Any, depth: Any = object()) -> str:  # noqa: B008  as of another process
-    return "answer"
-
-
 async def rectangle(rows: int, columns: int) -> str:
     return "answer"
 
 
 async def open_to_all(question: Any, **more: Any) -> str:
     return "answer"
+
+
+OPENAI: list[dict[str, Any]] = [
+    {"user": "ann"},
+    {"n": 1},
+    {"metadata": {}},
+    {"background": True},
+    {"store": True},
+]
+"""What changes no answer of OpenAI's, or is not asked for an answer alone."""
+
+
+async def complete(messages: Any, model: Any) -> str:
+    return "answer"
+
+
+complete.cachelayer_wire = True  # type: ignore[attr-defined]
 
 
 def canonical(fn: Callable[..., Any], *args: Any, of: dict[str, Any] | None = None, **kwargs: Any) -> bytes:
@@ -64,10 +72,9 @@ def canonical(fn: Callable[..., Any], *args: Any, of: dict[str, Any] | None = No
         (canonical(ask, "q", of={"version": "1"}), canonical(ask, "q", of={"version": "2"})),
         (canonical(ask, "q"), canonical(streamed, "q")),
         (canonical(ask, "q"), canonical(deeper, "q")),
-        (canonical(ask, "q"), canonical(marked, "q")),
-        (canonical(ask, "q", None), canonical(marked, "q")),
         (canonical(open_to_all, "q", one=1), canonical(open_to_all, "q", other=1)),
         (canonical(ask, ["no", "text"], 1), canonical(ask, ["no", "text"], 2)),
+        *[(canonical(open_to_all, "q"), canonical(open_to_all, "q", **of_openai)) for of_openai in OPENAI],
     ],
 )
 def test_what_else_changes_the_answer_tells_calls_apart(one: bytes, other: bytes) -> None:
@@ -117,9 +124,31 @@ def test_a_method_of_a_class_answers_for_each_class_alone() -> None:
     assert [kind.named("q") for kind in (Base, Other, Base, Other)] == ["Base", "Other"] * 2
 
 
-def test_a_default_is_the_same_given_or_not_and_a_marker_in_every_process() -> None:
+def test_a_default_is_the_same_given_or_not() -> None:
     assert canonical(ask, "q") == canonical(ask, "q", 1) == canonical(deeper, "q", depth=1)
-    assert canonical(marked, "q") == canonical(marked, "q", NOT_GIVEN) == canonical(marked_anew, "q")
+
+
+@pytest.mark.parametrize("marker", [object(), ..., type("Omit", (), {})()])
+def test_a_default_that_only_marks_what_was_not_given_is_no_part_of_a_key(marker: Any) -> None:
+    async def marked(question: Any, depth: Any = marker) -> str:
+        return "answer"
+
+    assert canonical(marked, "q") == canonical(marked, "q", marker) != canonical(marked, "q", None)
+    assert b"depth" not in canonical(marked, "q") and b"depth" in canonical(marked, "q", None)
+
+
+def test_a_member_of_an_enum_is_its_value_in_openais_form() -> None:
+    assert canonical(complete, SAID, Mode.FAST) == canonical(complete, SAID, "fast")
+
+
+def test_an_argument_that_is_nested_too_deeply_is_named() -> None:
+    deep: Any = []
+    for _ in range(10_000):
+        deep = [deep]
+    with pytest.raises(
+        ConfigurationError, match=r"argument 'depth' cannot be part of a key \(nested too deeply\)"
+    ):
+        canonical(ask, "q", deep)
 
 
 def test_key_alone_says_which_calls_are_the_same_where_no_text_is_compared() -> None:
@@ -129,8 +158,8 @@ def test_key_alone_says_which_calls_are_the_same_where_no_text_is_compared() -> 
 
 
 def test_what_is_ignored_may_be_a_keyword_of_any_name_and_self() -> None:
-    ignore = {"ignore": ["trace"]}
-    assert canonical(open_to_all, "q", trace=object(), of=ignore) == canonical(open_to_all, "q", of=ignore)
+    ignore = {"ignore": ["trace", "question"]}
+    assert canonical(open_to_all, "q", trace=object(), of=ignore) == canonical(open_to_all, "p", of=ignore)
 
     class Client:
         @CacheLayer(semantic=False).cached(ignore=["self"])

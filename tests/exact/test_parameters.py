@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
+import inspect
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from cachelayer.exact.keys.parameters import Parameters
 
-NAMES = "abcdef"
-KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+NAMES = ("a", "b", "c", "rest", "more", "*rest", "other")
+Call = tuple[tuple[int, ...], dict[str, int]]
 
 
-@st.composite
-def signatures(draw: st.DrawFn) -> Signature:
-    kinds = sorted(draw(st.lists(st.sampled_from(KINDS), max_size=len(NAMES))))
-    made, given = [], False
-    for name, kind in zip(NAMES, kinds, strict=False):
-        optional = draw(st.booleans()) or (given and kind is not Parameter.KEYWORD_ONLY)
-        given = given or (optional and kind is not Parameter.KEYWORD_ONLY)
-        made.append(Parameter(name, kind, default="own" if optional else Parameter.empty))
-    if draw(st.booleans()):
-        at = sum(one.kind is not Parameter.KEYWORD_ONLY for one in made)
-        made.insert(at, Parameter("rest", Parameter.VAR_POSITIONAL))
-    if draw(st.booleans()):
-        made.append(Parameter("more", Parameter.VAR_KEYWORD))
-    return Signature(made)
+def calls() -> Iterator[Call]:
+    """All with up to three arguments of two values by position, and two by name."""
+    args = [given for length in range(4) for given in product((0, 1), repeat=length)]
+    for names in (names for length in range(3) for names in combinations(NAMES, length)):
+        for values in product((0, 1), repeat=len(names)):
+            yield from ((given, dict(zip(names, values, strict=True))) for given in args)
 
 
-CALLS = st.tuples(
-    st.lists(st.integers(0, 1), max_size=7).map(tuple),
-    st.dictionaries(st.sampled_from([*NAMES, "rest", "more", "*rest"]), st.integers(0, 1), max_size=3),
-)
-
-
-def of_python(signature: Signature, args: Any, kwargs: Any) -> dict[str, Any] | None:
+def by_python(signature: inspect.Signature, args: Any, kwargs: Any) -> str | None:
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
         return None
     bound.apply_defaults()
-    return {name: value for name, value in bound.arguments.items() if value not in ((), {})}
+    told = {name: sorted(v.items()) if name == "more" else v for name, v in bound.arguments.items()}
+    return repr(sorted(told.items()))
 
 
-@given(signatures(), CALLS, CALLS)
-def test_two_calls_are_bound_alike_exactly_if_python_binds_them_alike(
-    signature: Signature, one: Any, other: Any
-) -> None:
-    bind = Parameters(signature).bind
-    foreign = {n for n, p in signature.parameters.items() if p.kind is Parameter.POSITIONAL_ONLY} | {"*rest"}
-    mine, others = (bind(*call) for call in (one, other))
-    theirs = [of_python(signature, *call) for call in (one, other)]
-    for call, found, wanted in zip((one, other), (mine, others), theirs, strict=True):
-        if (
-            found is None
-        ):  # or a keyword has the name of another argument: no key then, rather than a wrong one
-            assert wanted is None or foreign & call[1].keys()
-        else:
-            assert wanted is not None
-    if mine is not None and others is not None:
-        assert (mine == others) is (theirs[0] == theirs[1])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda: 0,
+        lambda a: 0,
+        lambda a, b: 0,
+        lambda a, b=1: 0,
+        lambda a=0, b=1: 0,
+        lambda a, /, b: 0,
+        lambda a, /, b=1: 0,
+        lambda a, *, b: 0,
+        lambda a, *, b=1, c=0: 0,
+        lambda *rest: 0,
+        lambda **more: 0,
+        lambda a, /, **more: 0,
+        lambda a=0, /, *rest, b=1, **more: 0,
+        lambda a, *rest, b: 0,
+        lambda *rest, **more: 0,
+        lambda a, b, /, *, c, **more: 0,
+    ],
+    ids=lambda fn: str(inspect.signature(fn)),
+)
+def test_two_calls_are_bound_alike_exactly_if_python_binds_them_alike(fn: Callable[..., Any]) -> None:
+    signature = inspect.signature(fn)
+    foreign = {n for n, p in signature.parameters.items() if p.kind is p.POSITIONAL_ONLY} | {"*rest"}
+    mine, theirs = dict[str, str](), dict[str, str]()
+    for args, kwargs in calls():
+        bound, wanted = Parameters(signature).bind(args, kwargs), by_python(signature, args, kwargs)
+        if bound is None:  # no key, rather than a wrong one, where a keyword has the name of another argument
+            assert wanted is None or foreign & kwargs.keys()
+            continue
+        found = repr(sorted(bound.items()))
+        assert wanted is not None
+        assert mine.setdefault(wanted, found) == found and theirs.setdefault(found, wanted) == wanted
