@@ -111,6 +111,34 @@ def test_a_text_is_no_part_of_what_all_else_must_be_equal_in() -> None:
     assert one.partition() == other.partition() and one.canonical != other.canonical
 
 
+def test_of_what_is_compared_by_vectors_the_value_is_in_the_key_and_all_else_must_be_equal() -> None:
+    identifier = Identifier("f", inspect.signature(ask), fold=str.strip, text="question", by_vector=True)
+    made = [identifier.identify(args, {}, None) for args in [([1.5], 1), ([2.5], 1), ([1.5], 2), (None, 1)]]
+    one, near, far, nothing = (found for found in made if found is not None)
+    assert len({found.canonical for found in (one, near, far, nothing)}) == 4
+    assert one.partition() == near.partition() != far.partition()
+    assert one.text == "question" and nothing.text is None
+
+
+class Session:
+    """What says itself what a later call is made with."""
+
+    def cachelayer_held(self) -> str:
+        return "a session of its own"
+
+
+def test_a_later_call_is_made_with_copies_but_of_what_is_ignored() -> None:
+    def search(query: Any, db: Any, *rest: Any, **more: Any) -> None: ...
+
+    identifier = Identifier("f", inspect.signature(search), fold=str.strip, ignore=["db"])
+    query, db, rest = ["q"], ["db"], ["rest"]
+    (held_query, held_db, held_rest), named = identifier.held((query, db, rest), {"other": rest})
+    assert held_db is db and identifier.held((query,), {"db": db})[1]["db"] is db
+    for held, given in ((held_query, query), (held_rest, rest), (named["other"], rest)):
+        assert held == given and held is not given
+    assert identifier.held((query, Session()), {})[0][1] == "a session of its own"
+
+
 def test_a_method_of_a_class_answers_for_each_class_alone() -> None:
     class Base:
         @classmethod
