@@ -9,7 +9,7 @@ import string
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import UnionType
+from types import ModuleType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ConfigurationError
@@ -57,13 +57,13 @@ def name_of(fn: Any, seen: tuple[Any, ...] = ()) -> str:
 
 
 def _called(fn: Any) -> Iterator[Any]:
-    """The functions in the closure of one of the form (*args, **kwargs)."""
+    """The callables in the closure of one of the form (*args, **kwargs)."""
     fn = getattr(fn, "__func__", fn)
     code = getattr(fn, "__code__", None)
     if code is not None and code.co_flags & _ANYTHING == _ANYTHING:
         for cell in fn.__closure__ or ():
             with suppress(ValueError):  # one that is empty as yet
-                if inspect.isroutine(cell.cell_contents):
+                if callable(cell.cell_contents) and not isinstance(cell.cell_contents, type):
                     yield cell.cell_contents
 
 
@@ -98,7 +98,8 @@ def receiver(fn: Any) -> Any:
     """The object behind a bound method, or a callable object, also below partials and wrappers; else None."""
     *_, last = _below(fn)
     if inspect.isroutine(last) or isinstance(last, type):
-        return last.__self__ if inspect.ismethod(last) else None
+        behind = getattr(last, "__self__", None)
+        return None if isinstance(behind, ModuleType) else behind  # as that of len
     return last
 
 

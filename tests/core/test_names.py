@@ -42,6 +42,8 @@ class Client:
     def chat(self, question: str) -> str:
         return question
 
+    __call__ = chat
+
 
 @pytest.mark.parametrize(
     ("fn", "name"),
@@ -51,6 +53,8 @@ class Client:
         (logged(summarize), "logged.<locals>.inner({M}.summarize)"),
         (logged(Client().chat), "logged.<locals>.inner({M}.Client.chat)"),
         (logged(logged(ask)), "logged.<locals>.inner({M}.logged.<locals>.inner({M}.ask))"),
+        (logged(functools.partial(ask)), "logged.<locals>.inner({M}.ask)"),
+        (logged(Client()), "logged.<locals>.inner({M}.Client)"),
         (functools.wraps(ask)(logged(ask)), "ask"),
         (operation("converse"), "operation.<locals>.converse"),
         (operation("converse_stream"), "operation.<locals>.converse_stream"),

@@ -205,6 +205,7 @@ def named_as(fn: Any, **given: Any) -> Any:
         lambda model: Decorated(model).ask,
         lambda model: Decorated(model).told,
         lambda model: functools.partial(logged(Fixed(model).ask)),
+        lambda model: model.join,  # a method that is not written in Python
         lambda model: Kind(model).ask,
         lambda model: Pair(model).ask,
         lambda model: FrozenModel(name=model).ask,
