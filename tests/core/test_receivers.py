@@ -224,6 +224,22 @@ def test_a_keyword_of_a_partial_that_is_a_parameter_is_the_same_as_an_argument()
     assert len({canonical(functools.partial(told, **order)) for order in orders}) == 1
 
 
+def test_partials_are_told_apart_by_the_names_of_their_keywords() -> None:
+    assert canonical(functools.partial(told, one=1)) != canonical(functools.partial(told, other=1))
+
+
+def test_what_is_bound_and_what_self_key_names_come_to_what_vary_says() -> None:
+    class Client:
+        model = "m"
+
+        async def ask(self, question: str, *rest: Any) -> str:
+            return question
+
+    for fn, more in ((functools.partial(told, more=["m"]), {}), (Client().ask, {"self_key": "model"})):
+        one, other = (canonical(fn, vary=[lambda answer=answer: answer], **more) for answer in ("a", "b"))
+        assert one != other
+
+
 async def test_what_a_partial_or_a_frozen_object_holds_is_in_the_key_as_it_is_at_the_call() -> None:
     layer = CacheLayer(semantic=False)
 
