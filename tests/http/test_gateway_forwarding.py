@@ -7,9 +7,12 @@ import io
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import httpx
 import pytest
 from asgi_client import Client
 from no_threads import no_threads
@@ -214,24 +217,23 @@ async def test_lines_of_the_log_wait_until_a_thread_may_be_started() -> None:
     assert out.getvalue().count('"event"') == 2 and log.dropped == 0
 
 
-async def test_a_websocket_is_refused_in_words(gateway: Any, serving: Serving) -> None:
-    """It was a bare 403, as if the key were wrong."""
-    server = serving(gateway("http://127.0.0.1:9").app)
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(
-        b"GET /v1/realtime HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
-        b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    told = await reader.read()
-    writer.close()
-    assert told.startswith(b"HTTP/1.1 501 ") and b"the gateway sends no websockets on" in told
-
-
-async def test_where_its_server_has_no_words_for_it_a_websocket_is_closed(gateway: Any) -> None:
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await gateway("http://127.0.0.1:9").app({"type": "websocket", "headers": []}, None, send)
-    assert sent == [{"type": "websocket.close", "code": 1008}]
+@pytest.mark.parametrize("missing", [(), ("websockets", "wsproto")])
+def test_a_websocket_is_refused_in_words(serving: Serving, missing: tuple[str, ...]) -> None:
+    """It was a bare 403, as if the key were wrong; without a library for websockets, which `cachelayer[serve]` does not
+    bring along, it went on as a plain GET."""
+    behind = Recording()
+    blocked = f"sys.modules.update(dict.fromkeys({missing}))"
+    start = f"import runpy, sys; {blocked}; runpy.run_module('cachelayer', run_name='__main__')"
+    options = ["--upstream", serving(behind).url, "--port", "0", "--semantic", "off"]
+    command = [sys.executable, "-c", start, "serve", *options]
+    asked = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-version": "13",
+             "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["base_url"]
+        told = httpx.get(f"{url}/realtime", headers=asked)
+        process.terminate()
+        _, complaints = process.communicate(timeout=30)
+    assert (told.status_code, told.json()["error"]["code"]) == (501, "not_implemented")
+    assert "the gateway sends no websockets on" in told.text
+    assert not behind.targets and "WebSocket" not in complaints

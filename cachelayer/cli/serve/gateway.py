@@ -16,7 +16,7 @@ from .logs import Log, Logged
 from .models import Models
 from .origins import Origins
 from .parts import CachePart, Config, KeyPart
-from .replies import refuse_socket, send_error, send_json
+from .replies import send_error, send_json
 from .upstream import KEYS, Upstreams
 
 
@@ -124,8 +124,8 @@ class Gateway:
                 return
         if kind == "lifespan":
             await self._lifespan(receive, send)
-        elif kind == "websocket":
-            await refuse_socket(scope, send)
+        elif any(name == b"sec-websocket-key" for name, _ in scope["headers"]):
+            await send_error(send, 501, "the gateway sends no websockets on", "not_implemented")
         elif scope["path"] in ("/healthz", "/readyz"):
             await self._health(scope["path"], send)
         elif scope["path"] == "/metrics" and self._metrics is not None:

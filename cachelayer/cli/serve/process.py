@@ -58,7 +58,7 @@ def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
     options: dict[str, Any] = {
         "host": part.host, "port": part.port, "log_level": "warning", "access_log": False, "lifespan": "on",
         "timeout_graceful_shutdown": part.drain, "timeout_keep_alive": part.keep_alive, "backlog": part.backlog,
-        "server_header": False, "date_header": True, "http": protocol(),
+        "server_header": False, "date_header": True, "http": protocol(), "ws": "none",
     }  # fmt: skip
     if part.tls_cert:
         options |= {"ssl_certfile": part.tls_cert, "ssl_keyfile": part.tls_key}

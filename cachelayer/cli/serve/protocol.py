@@ -20,7 +20,7 @@ PATIENCE = 60.0
 """Seconds for which a head may be incomplete, and nothing come of a body, before the connection is closed."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _HEAD = 8192
-_OFFER = re.compile(rb"\r\nupgrade:(?![ \t]*websocket)[^\r\n]*(?=\r\n)", re.IGNORECASE)
+_OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _REQUEST = re.compile(rb"[A-Z]+ [^\s]+ HTTP/1\.1\r\n")
 
 
@@ -61,7 +61,7 @@ class Careful:
             mark = self._begun, self._heard
         if mark is not None and mark == self._mark:
             self.transport.close()
-        elif self.transport.get_protocol() is self:  # and not one of websockets
+        else:
             self._mark = mark
             self._look = self.loop.call_later(self.patience, self._looked)
 
@@ -70,8 +70,7 @@ class Careful:
         self._unread = 0
         self._begun += 1
         super().on_headers_complete()  # type: ignore[misc]
-        if not self.parser.should_upgrade():
-            self.headers = []
+        self.headers = []
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body is complete."""

@@ -35,15 +35,3 @@ async def send_error(
     if status == 401:  # RFC 9110, section 15.5.2
         more.append((b"www-authenticate", b"Bearer"))
     await send_json(send, status, error_body(message, code), *more)
-
-
-async def refuse_socket(scope: Any, send: Any) -> None:
-    """Refuse a websocket, in words where the server that we run in has a way to."""
-    if "websocket.http.response" not in scope.get("extensions", {}):
-        await send({"type": "websocket.close", "code": 1008})
-        return
-
-    async def said(message: Any) -> None:
-        await send({**message, "type": f"websocket.{message['type']}"})
-
-    await send_error(said, 501, "the gateway sends no websockets on", "not_implemented")
