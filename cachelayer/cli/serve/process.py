@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
-import inspect
 import logging
 import multiprocessing
 import os
@@ -91,15 +90,10 @@ def _in_workers(
 ) -> None:
     _hand(config)
     workers = config.server.workers
-    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.31
-        options |= {"timeout_worker_healthcheck": PATIENCE}
-    settings = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
+    options |= {"factory": True, "workers": workers, "timeout_worker_healthcheck": PATIENCE}
+    settings = uvicorn.Config("cachelayer.cli.serve.process:app", **options)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
-    older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
-    more = {"target": uvicorn.Server(settings).run} if older else {}
-    supervised(supervisor, partial(_renewed, config, again), _unusable)(
-        settings, sockets=sockets, **more
-    ).run()
+    supervised(supervisor, partial(_renewed, config, again), _unusable)(settings, sockets).run()
 
 
 def _hand(config: Config) -> None:
@@ -143,8 +137,8 @@ def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[
     replaced as soon as `unusable` tells of nothing that stands against it."""
 
     class Workers(supervisor):  # type: ignore[misc]
-        def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
-            super().__init__(config, sockets=sockets, **more)
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            super().__init__(config, sockets)
             self.should_exit = StopRequested(self.signal_queue)
             self.held_up = ""
 
@@ -152,7 +146,7 @@ def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[
             """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
             if not renewed():
                 return
-            usual = getattr(self.config, "timeout_worker_healthcheck", None)
+            usual = self.config.timeout_worker_healthcheck
             self.config.timeout_worker_healthcheck = LOADING
             try:
                 super().restart_all()
