@@ -49,14 +49,15 @@ async def test_turns_are_taken_by_one_caller_at_a_time():
 
 def test_who_holds_a_turn_on_a_loop_that_has_stopped_is_not_waited_for():
     turns = Turns()
-    stopped = asyncio.new_event_loop()
-    stopped.run_until_complete(turns.turn().__aenter__())
+    held, stopped = turns.turn(), asyncio.new_event_loop()
+    stopped.run_until_complete(held.__aenter__())
 
     async def caller() -> str:
         async with asyncio.timeout(20), turns.turn():
             return "our turn"
 
     assert asyncio.run(caller()) == "our turn"
+    stopped.run_until_complete(held.__aexit__(None, None, None))
     stopped.close()
 
 
