@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
@@ -185,8 +184,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         if deadline is not None:
             at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)
             by = at if by is None else min(by, at)
-        fields = {"tenant": tenant or old.tenant, "principal": principal or old.principal, "deadline": by}
-        with entered(self._scope, replace(old, **fields)):  # type: ignore[arg-type]
+        tenant, principal = tenant or old.tenant, principal or old.principal
+        with entered(self._scope, old._replace(tenant=tenant, principal=principal, deadline=by)):
             yield
 
     @contextmanager
@@ -197,7 +196,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """
         old = self._scope.get() or Scope()
         tightening = old.tightening.and_(self._registry.loosest, **fields)
-        with entered(self._scope, replace(old, tightening=tightening)):
+        with entered(self._scope, old._replace(tightening=tightening)):
             yield
 
     # the layer as a whole ----------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import lru_cache
 
 from ..errors import ConfigurationError
@@ -22,8 +21,8 @@ ELSEWHERE = (
 def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
     """Set `scope` for the calls inside. Raises ConfigurationError if the block ends in another context, but well."""
     build = enclosing(scope)
-    simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
-    token = variable.set(replace(scope, only_tenant=scope.tenant if simple else None, build=build))
+    simple = scope.deadline is None and scope.tightening == NOT_TIGHTENED
+    token = variable.set(scope._replace(build=build, direct=simple))
     well = False
     try:
         yield
@@ -40,7 +39,7 @@ def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
 
 @lru_cache(4096)
 def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
-    return Scope(tenant, credentials.hex(), only_tenant=tenant)
+    return Scope(tenant, credentials.hex())
 
 
 class Entered:
@@ -58,11 +57,8 @@ class Entered:
             return
         tenant = tenant or old.tenant
         build = enclosing(old)
-        simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
-        only_tenant = tenant if simple else None
-        self._scope = replace(
-            old, tenant=tenant, principal=alone.principal, only_tenant=only_tenant, build=build
-        )
+        simple = old.deadline is None and old.tightening is NOT_TIGHTENED
+        self._scope = old._replace(tenant=tenant, principal=alone.principal, build=build, direct=simple)
 
     def __enter__(self) -> None:
         self._token = self._var.set(self._scope)

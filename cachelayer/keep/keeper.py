@@ -237,7 +237,7 @@ class Keeper(Holdings):
         function, build = call.function, call.build
         ttl, tags = lifetime(call, answer, self.faults), own_tags(call, self.faults)
         fresh = now + ttl * (1.0 - function.policy.ttl_jitter * self.random())
-        if build is not None and not isinstance(tags, Reason):
+        if build is not None and (build.parts or build.streams) and not isinstance(tags, Reason):
             tags, fresh = tags_with(tags, build), min(fresh, end_of(build))
         if fresh <= now or isinstance(tags, Reason):
             self.refuse(call, landing, Reason.TTL_ZERO if fresh <= now else Reason.FAULT)

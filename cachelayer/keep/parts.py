@@ -9,7 +9,6 @@ Pure but for the context variable that it is handed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar, Token
 from math import inf
 from typing import Any, Final, TypedDict
@@ -19,7 +18,7 @@ from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
 from ..policy import check_names, strings
 from ..types import Reason
-from .call import Call, Landing
+from .call import Call, Function, Landing
 from .scope import Build, Scope, around
 from .terms import own_tags
 
@@ -120,19 +119,16 @@ class Noting:
             build.parts.update(all_parts(parent))
             build.ends = end_of(parent)
         old = self.scope.get()
-        made = (
-            Scope(build=build)
-            if old is None
-            else Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build)
-        )
-        return self.scope.set(made)
+        return self.scope.set(Scope(build=build) if old is None else Scope(*old[:4], build, old.direct))
 
     def end(self, call: Call, token: Token[Scope | None]) -> None:
         """Back to what was noted before: the function returned, be it a stream that notes more as it is read."""
         assert call.build is not None
         call.build.makers -= 1
-        with suppress(ValueError):  # the collector ends what a closed loop left, in another context
+        try:
             self.scope.reset(token)
+        except ValueError:
+            return  # the collector ends what a closed loop left, in another context
 
     def inherit(self, call: Call, context: Build) -> None:
         """Let `call`, made of what was read in a context, be one from before it was invalidated, where it was since.
@@ -153,7 +149,7 @@ class Noting:
         build = around(scope)
         if build is None:
             build, old = Build(ambient=True), scope or Scope()
-            self.scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
+            self.scope.set(Scope(*old[:4], build, direct=False))
         build.parts.update(dict.fromkeys(tags, since))
         build.ends = min(build.ends, ends)
         _bound(build)
@@ -167,6 +163,20 @@ class Noting:
         build = around(self.scope.get())
         tenant = call.tenant if build is None else build.tenant
         self.note((*tags, *_used(call, slot, tenant), *own), call.since, inf if pure else ends)
+
+
+def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
+    """The same as `take` of an answer that a raw form led to, in a context in which one is being made."""
+    build = scope.build
+    if build is None or not build.makers or function.closed:
+        return
+    build.ends = min(build.ends, slot.ends)
+    parts = build.parts
+    parts[function_tag(function.name)] = parts[answer_tag(slot.digest)] = UNDATED
+    parts.update(dict.fromkeys(slot.tags, UNDATED))
+    if scope.tenant is not None and scope.tenant != build.tenant:
+        parts[tenant_tag(scope.tenant)] = UNDATED
+    _bound(build)
 
 
 def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from ..policy import NOT_TIGHTENED, Tightening
 
@@ -37,8 +37,7 @@ def enclosing(scope: Scope) -> Build | None:
     return None if build is None or build.ambient else build
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """What `layer.scope` and `layer.tighten` set, read when a function is called."""
 
     tenant: str | None = None
@@ -46,7 +45,8 @@ class Scope:
     deadline: float | None = None
     """Monotonic seconds."""
     tightening: Tightening = NOT_TIGHTENED
-    only_tenant: str | None = None
-    """The tenant again if nothing else is set: only then may calls be looked up by the raw form of their arguments."""
     build: Build | None = None
     """The answer that is being made in this context."""
+    direct: bool = True
+    """Whether nothing but the tenant and an answer in the making decides how calls are answered: only then may they be
+    looked up by the raw form of their arguments."""

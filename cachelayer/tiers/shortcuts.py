@@ -81,7 +81,9 @@ class Shortcuts:
             return None
         if scope is None:
             return function.raw_forms.find(args, kwargs)
-        own = None if scope.only_tenant is None else function.raw_forms_by.get(scope.only_tenant)
+        if scope.build is not None or not scope.direct:
+            return None
+        own = function.raw_forms if scope.tenant is None else function.raw_forms_by.get(scope.tenant)
         return None if own is None else own.find(args, kwargs)
 
     def served(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:

@@ -17,6 +17,7 @@ from ..errors import StoreFault
 from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
 from ..flow.readers import Closable, PlainReader
+from ..keep.parts import take_kept
 from ..keep.scope import Scope
 from ..observe.pace import timed
 from ..tiers.shortcuts import Shortcuts
@@ -108,9 +109,9 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
-        if linkable and (scope is None or scope.only_tenant is not None):
+        if linkable and (scope is None or scope.direct):
             if scope is not None:
-                own = forms_by.get(scope.only_tenant)
+                own = forms if scope.tenant is None else forms_by.get(scope.tenant)
                 slot = None if own is None else own.find(args, kwargs)
             elif kwargs or len(args) != 1 or (kind := type(args[0])) not in _LONE:
                 slot = find(args, kwargs)
@@ -127,6 +128,8 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 if slot is None and forms.marshalled:
                     slot = forms.by_marshal(args, dicts)
             if slot is not None and slot.fresh_until > at:
+                if scope is not None and scope.build is not None:
+                    take_kept(scope, function, slot)
                 slot.hits += 1
                 slot.used = at
                 stats.fast_hits = n = stats.fast_hits + 1
@@ -149,10 +152,12 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
 
     def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
-        if linkable and (scope is None or scope.only_tenant is not None):
-            own = forms if scope is None else forms_by.get(scope.only_tenant)
+        if linkable and (scope is None or scope.direct):
+            own = forms if scope is None or scope.tenant is None else forms_by.get(scope.tenant)
             slot = None if own is None else own.find(args, kwargs)
             if slot is not None and slot.fresh_until > at:
+                if scope is not None and scope.build is not None:
+                    take_kept(scope, function, slot)
                 slot.hits += 1
                 slot.used = at
                 stats.fast_hits = n = stats.fast_hits + 1
@@ -172,10 +177,13 @@ def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -
     """The replay of a stored stream if the raw form leads to one, else None."""
     function, now = handle.function, handle.engine.clock.monotonic
     at, stats = now(), function.stats
-    if function.linkable and (scope is None or scope.only_tenant is not None):
-        forms = function.raw_forms if scope is None else function.raw_forms_by.get(scope.only_tenant)
+    if function.linkable and (scope is None or scope.direct):
+        tenant = None if scope is None else scope.tenant
+        forms = function.raw_forms if tenant is None else function.raw_forms_by.get(tenant)
         slot = None if forms is None else forms.find(args, kwargs)
         if slot is not None and slot.fresh_until > at:
+            if scope is not None and scope.build is not None:
+                take_kept(scope, function, slot)
             slot.hits += 1
             slot.used = at
             stats.fast_hits += 1
