@@ -86,6 +86,9 @@ def test_other_lengths_and_numbers_are_others(one: str, other: str) -> None:
         "docker remove all stopped containers",
         "git undo last commit keep changes",
         "vpn error 809 windows 11 fix",
+        "cost per mile",
+        "van rental",
+        "pour concrete driveway",
     ],
 )
 def test_a_search_phrase_is_english_without_small_words(text: str) -> None:

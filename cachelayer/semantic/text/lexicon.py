@@ -177,9 +177,9 @@ DIRECTIONS: Final = _words(
 
 FOREIGN: Final = _words(
     """der das und ich ist nicht mein meine meinen ein eine einen wie auf für mit zu den dem wir sie kann
-    wo le la les des et je est pas mon mes une du que qui pour avec dans sur comment où quel quelle el
-    los las y es mi mis por para con como cómo qué una de del se il lo gli che di per sono mio mia uno
-    meu minha em um uma não het een van ik niet mijn voor met op hoe kan waar jak nie się jest moje dla
+    wo le la les des et je est pas mon mes une du que qui avec dans sur comment où quel quelle el
+    los las y es mi mis por para con como cómo qué una de del se il lo gli che di sono mio mia uno
+    meu minha em um uma não het een ik niet mijn voor op hoe kan waar jak nie się jest moje dla
     och jag är inte att på som hur"""
 )
 """Function words of other languages in Latin script."""
