@@ -22,6 +22,12 @@ from cachelayer.semantic.text.signature import signature
         ("what is the height of the box?", "tell me the width of the box"),
         ("who has the highest number of wins?", "which player has the fewest wins?"),
         ("boards that are 3 inches wide", "find a 3 inch long board"),
+        ("leases that begin in May", "which leases expire in May?"),
+        ("policies taking effect in June", "policies that lapse in June"),
+        ("when does the offer start?", "until what date is the offer good?"),
+        ("when does the trial kick in?", "when is my trial over?"),
+        ("people who joined us in May", "people who left us in May"),
+        ("firms founded in 1990", "firms dissolved in 1990"),
         ("a shelf taller than 2 m", "shelves with a width of 2 m"),
     ],
 )
@@ -37,6 +43,10 @@ def test_one_end_is_not_another(one: str, other: str):
     [
         ("which lessons start before noon?", "lessons that begin before noon"),
         ("when does it end?", "when is it finished?"),
+        ("when does the trial end?", "when is my trial over?"),
+        ("leases that expire in May", "which leases run out in May?"),
+        ("how much time is left to start?", "how long may I wait before I begin?"),
+        ("can you come over?", "can you start?"),
         ("is it left or right of the tower?", "on which side of the tower is it, right or left?"),
         ("the highest tower", "the biggest tower"),
         ("boards that are 3 inches wide", "boards of which the width is 3 inches"),

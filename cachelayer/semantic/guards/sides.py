@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..text.signature import Signature
@@ -13,16 +14,34 @@ from ..text.signature import Signature
 _AXES: Final = tuple(
     tuple(frozenset(pole.split()) for pole in " ".join(axis.split()).split(" / "))
     for axis in (
-        """start starts started starting begin begins began begun beginning commence commences commencing /
-        end ends ended ending finish finishes finished finishing""",
+        """start starts started starting begin begins began begun beginning commence commences commenced commencing
+        launched premiered premieres debuted founded established issued joined kick-in break-out take-effect /
+        end ends ended ending finish finishes finished finishing expire expires expired expiring expiry lapse lapses
+        lapsed lapsing terminate terminates terminated terminating completed dissolved retired mature matures maturing
+        finale deadline is-over run-out until-what last-day gone-away""",
         "left / right / above / below",
         "north northern / south southern / east eastern / west western",
         "width wide / height tall / depth deep / length",
         "greatest highest largest biggest / fewest lowest smallest",
     )
 )
+_PHRASES: Final = {
+    tuple(said.split()): phrase
+    for phrase, forms in {
+        "kick-in": "kick in,kicks in,kicked in",
+        "break-out": "break out,breaks out,broke out",
+        "take-effect": "take effect,takes effect,took effect,taking effect",
+        "is-over": "is over,are over,was over,be over",
+        "run-out": "run out,runs out,ran out,running out",
+        "until-what": "until what,until when,till what,till when,by when",
+        "last-day": "last day",
+        "gone-away": "left us,left the,left our,left my,left in",
+    }.items()
+    for said in forms.split(",")
+}
 _POLES: Final = frozenset(word for axis in _AXES for pole in axis for word in pole)
-
+_BEING: Final = frozenset("is are was were be".split())
+_HINTS: Final = _POLES.union("kick kicks kicked effect over out until till by last left".split())
 
 _LENGTHS: Final = frozenset("inch inches cm mm m meter meters metre metres foot feet ft yard yards".split())
 _EXTENTS: Final = {
@@ -36,13 +55,22 @@ _EXTENTS: Final = {
 
 def sides(a: Signature, b: Signature) -> bool:
     """Both texts name poles of an axis, and not the same ones."""
-    left, right = a.vocabulary & _POLES, b.vocabulary & _POLES
-    if left and right and any(_apart(axis, left, right) for axis in _AXES):
-        return True
+    if not (_HINTS.isdisjoint(a.vocabulary) or _HINTS.isdisjoint(b.vocabulary)):
+        left, right = _poles(a), _poles(b)
+        if left and right and any(_apart(axis, left, right) for axis in _AXES):
+            return True
     if _LENGTHS.isdisjoint(a.vocabulary) or _LENGTHS.isdisjoint(b.vocabulary):
         return False
     mine, theirs = _extents(a.words), _extents(b.words)
     return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
+def _poles(s: Signature) -> frozenset[str]:
+    said = s.vocabulary & _POLES
+    phrases = [_PHRASES[pair] for pair in pairwise(s.words) if pair in _PHRASES]
+    if s.words[-1] == "over" and not _BEING.isdisjoint(s.vocabulary):
+        phrases.append("is-over")
+    return said.union(phrases) if phrases else said
 
 
 def _extents(words: Sequence[str]) -> frozenset[str]:
