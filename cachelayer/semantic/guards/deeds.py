@@ -18,9 +18,11 @@ from ..text.signature import Signature
 _BY_VERB: Final = lx.by_first(
     """cancel close end terminate delete deactivate discontinue|open create start make set book reserve schedule
     arrange order|change update modify amend edit reschedule alter adjust|use|block freeze lock|increase raise|
-    decrease reduce lower|extend renew|transfer send|withdraw|deposit"""
+    decrease reduce lower|extend renew|transfer send|withdraw|deposit|
+    remove lift strip undo disable|protect write-protect password-protect encrypt restrict limit hide mute pin pair add
+    insert enable"""
 )
-_VERBS: Final = frozenset(_BY_VERB)
+_VERBS: Final = frozenset(_BY_VERB).union(("take", "rid"))
 _MADE: Final = {
     "change": "change", "changes": "change", "update": "change", "cancellation": "cancel", "transfer": "transfer",
     "withdrawal": "withdraw", "deposit": "deposit", "appointment": "open", "booking": "open", "reservation": "open",
@@ -41,6 +43,11 @@ _NOUNS: Final = {
 _BEFORE: Final = frozenset("to i we you please just also now me us could can kindly not".split())
 """Words before a verb that is wished for."""
 
+_PROTECTING: Final = (("password", "protect"), ("write", "protect"))
+_OFF: Final = frozenset(("off", "out"))
+_NEAR: Final = 4
+"""Words behind 'take it', among which 'off' or 'out' belongs to it."""
+
 _TALKING: Final = frozenset(("speak", "talk", "chat"))
 _SOMEBODY: Final = _TALKING.union(
     """speaking talking chatting contact contacting reach call calling phone phoning connect transfer human agent person
@@ -50,6 +57,8 @@ _SOMEBODY: Final = _TALKING.union(
 """Of these one speaks who wants to talk to somebody."""
 _SAME: Final = (frozenset(("cancel", "block")), frozenset(("open", "extend")))
 """What may come to the same: to cancel a card is to block it."""
+_UNDONE: Final = {"remove": frozenset(("protect", "open")), "protect": frozenset(("remove", "cancel"))}
+"""What these are told from; to remove a thing may be to change another."""
 
 
 def deeds(a: Signature, b: Signature) -> bool:
@@ -59,7 +68,13 @@ def deeds(a: Signature, b: Signature) -> bool:
     mine, theirs = _wanted(a), _wanted(b)
     if len(mine) != 1 or len(theirs) != 1 or mine == theirs or mine | theirs in _SAME:
         return False
-    return not (_mentions(a, theirs) or _mentions(b, mine)) and _one_thing(a, b, mine | theirs)
+    wanted = mine | theirs
+    if any(not wanted & others for deed, others in _UNDONE.items() if deed in wanted):
+        return False
+    told = [
+        _mentions(s, other) for s, other, own in ((a, theirs, mine), (b, mine, theirs)) if "remove" not in own
+    ]
+    return not any(told) and _one_thing(a, b, wanted)
 
 
 def talks(a: Signature, b: Signature) -> bool:
@@ -80,7 +95,10 @@ def _wanted(s: Signature) -> frozenset[str]:
 def _deeds(words: tuple[str, ...]) -> Iterator[str]:
     start = earnest(words, CIVIL)
     for i, (before, word) in enumerate(pairwise(("", *words))):
-        if word not in _BY_VERB or not (i == start or before in _BEFORE):
+        if word not in _BY_VERB or not (i == start or before in _BEFORE or (before, word) in _PROTECTING):
+            off = word == "take" and not _OFF.isdisjoint(words[i + 2 : i + 2 + _NEAR])
+            if off or (before, word) == ("get", "rid"):
+                yield "remove"
             continue
         if word not in _MAKING:
             yield _BY_VERB[word]
