@@ -52,7 +52,7 @@ def test_what_only_asks_makes_no_other_search_and_questions_are_none(a: str, b: 
 
 def test_requests_that_stand_by_themselves_are_told_apart_so_and_replies_in_a_conversation_are_not() -> None:
     def objects(*turns: Turn) -> bool:
-        query = Query("vegan lasagna recipe", np.zeros(1, np.float32), turns)
+        query = Query("spinach lasagna recipe", np.zeros(1, np.float32), turns)
         return PairVerifier().judge(query, [Candidate(1, 0.9, "lasagna recipe", None, turns)])[0] == (
             0.0,
             "relations",

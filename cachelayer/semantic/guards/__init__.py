@@ -19,6 +19,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   counts          how many of what
   deeds           something ended / begun / changed, talked about with somebody
   demands         another form of the answer
+  diets           what somebody must not eat is ruled out, or not
   doers, voices   subject and object exchanged, by word order; in passives and questions
   exchanges       one word exchanged, added or left out
   facets          what it is / an example of it / what may replace it
@@ -28,7 +29,9 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   inquiries       whether / why / when / how
   journeys        flights and rides, of which one names something more or else
   kinds           other members of one kind: dogs / cats, car insurance / pet insurance
+  letters         apologize / complain, argue for / against
   moods           a question / an order
+  payers          I pay / I am paid
   permissions     allowed / required / advisable
   persons         two persons trade places
   phrases         a phrase exchanged for its opposite

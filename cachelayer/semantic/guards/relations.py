@@ -23,6 +23,7 @@ from .contrasts import contrasts
 from .counts import counts
 from .deeds import deeds, talks
 from .demands import demands, languages
+from .diets import diets
 from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
 from .facets import facets
@@ -32,7 +33,9 @@ from .habits import habits
 from .inquiries import inquiries, questions
 from .journeys import journeys
 from .kinds import kinds
+from .letters import letters, stances
 from .moods import moods
+from .payers import payers
 from .permissions import duties, opening, permissions
 from .persons import actors, swapped
 from .phrases import phrases
@@ -243,7 +246,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored,
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, comparisons, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
-    agents, furthered, figures, facets, pointing, sums, reports, kinds, voices,
+    agents, furthered, figures, facets, pointing, sums, reports, kinds, voices, diets, payers, letters, stances,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
