@@ -21,6 +21,8 @@ CONFLICTS = [
     ("antonyms", "turn on the kitchen light", "turn off the kitchen light"),
     ("antonyms", "how do I enable two factor login", "how do I disable two factor login"),
     ("antonyms", "was the message readable", "was the message unreadable"),
+    ("antonyms", "plan a cheap weekend in Vienna", "plan a luxurious weekend in Vienna"),
+    ("antonyms", "a scary story about a bear", "a gentle story about a bear"),
     ("roles", "how do I fly from paris to berlin", "how do I fly from berlin to paris"),
     ("roles", "did arsenal beat chelsea", "did chelsea beat arsenal"),
     ("names", "what is the capital of France", "what is the capital of Spain"),

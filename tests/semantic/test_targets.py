@@ -11,6 +11,7 @@ OTHER = [
     ("what is the capital of the state with the longest river", "which state has the longest river"),
     ("what is the length of the longest river in Texas", "what is the longest river in Texas"),
     ("how many rivers are there in Texas", "list the rivers in Texas"),
+    ("how many prime numbers are there below 50", "list the prime numbers below 50"),
     ("how long is the longest river in Texas", "what is the longest river in Texas"),
     ("where is Kansas", "what is the capital of Kansas"),
     ("how many states border the largest state", "what is the population of the largest state"),

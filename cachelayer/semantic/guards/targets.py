@@ -109,7 +109,7 @@ def _of_another_kind(thing: _Target, other: _Target, a: Signature, b: Signature)
 
 def _counted(thing: _Target, count: _Target, a: Signature, b: Signature) -> bool:
     """Which they are, or something else of them, and how many."""
-    if not COUNTING.isdisjoint(a.stems):
+    if not (COUNTING - count.words).isdisjoint(a.stems):  # 'how many prime numbers are there' counts numbers
         return False
     if POPULATION in thing.words:
         return PEOPLE.isdisjoint(b.stems)

@@ -120,6 +120,18 @@ _SIDES: Final = """
     daily / weekly monthly yearly annually quarterly
     weekly / monthly yearly annually quarterly
     monthly / yearly annually quarterly
+    cheap cheaply budget affordable inexpensive frugal / luxury luxurious luxuriously lavish upscale high-end
+    sad tragic tearful / happy cheerful funny uplifting smile laugh
+    formal formally / casual casually informal relaxed jokey
+    beginner beginners novice / advanced experienced expert experts
+    humorous funny hilarious comic comedic witty / serious solemn somber
+    scary spooky creepy / gentle soothing cozy cosy
+    outdoor outdoors outside / indoor indoors inside
+    solo / group groups
+    quiet calm / lively energetic
+    traditional conventional old-fashioned vintage / modern contemporary unconventional
+    man men male / woman women female
+    teenager teenagers teens / senior seniors elderly
     breakfast / lunch dinner supper
     lunch / dinner supper
 """
