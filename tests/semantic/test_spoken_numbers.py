@@ -58,6 +58,11 @@ def test_two_numbers_joined_by_and_stay_two(low: int, high: int, size: str) -> N
         ("a lease of 2 years", "a lease of 24 months"),
         ("it takes 120 minutes", "it takes 2 hours"),
         ("less than sixty seconds", "less than 1 minute"),
+        ("for seven days", "for a week"),
+        ("parking for 1 hour", "parking for an hour"),
+        ("a plan for twelve months", "a one year plan"),
+        ("toys for a 5 year old", "toys for a girl aged five"),
+        ("a gift for a 60-year-old", "a gift for my aunt, who is turning sixty"),
     ],
 )
 def test_a_length_of_time_is_one_in_any_unit(one: str, other: str) -> None:
@@ -71,6 +76,14 @@ def test_a_length_of_time_is_one_in_any_unit(one: str, other: str) -> None:
         ("within 24 hours", "within 24 days"),
         ("a lease of 2 years", "a lease of 2 months"),
         ("for a fortnight", "for a week"),
+        ("after seven days", "within a week"),
+        ("seven days", "days of the week"),
+        ("food for a ten year old", "food for ten"),
+        ("is a 2 year old sofa fine", "are two sofas fine"),
+        ("is a 2 year old sofa fine", "is 2 kilos fine"),
+        ("a 5 year old", "aged five months"),
+        (f"she is {'9' * 5000} months old", "she is nine"),
+        ("for 7 days, twice a week", "twice a week"),
         ("twelve thousand four hundred", "twelve thousand five hundred"),
     ],
 )

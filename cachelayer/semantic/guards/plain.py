@@ -7,10 +7,12 @@ the same conflicts are features of a decision, not vetoes: as a blanket veto the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..text import lexicon as lx
+from ..text.lengths import LONGEST
 from ..text.lexemes import JOINING, stem
 from ..text.opposites import ANTONYMS
 from ..text.signature import Signature
@@ -22,11 +24,65 @@ def numbers(a: Signature, b: Signature) -> bool:
     """A number of one side is missing on the other, or has another unit."""
     if a.numbers == b.numbers:
         return False
-    left, right = [v for v, _ in a.numbers], [v for v, _ in b.numbers]
-    if sorted(left) != sorted(right):
+    mine, theirs = unlike(a, b)
+    if sorted(v for v, _ in mine) != sorted(v for v, _ in theirs):
         return True
-    only, other = ({(v, u) for v, u in set(x.numbers) - set(y.numbers) if u} for x, y in ((a, b), (b, a)))
-    return not {v for v, _ in only}.isdisjoint(v for v, _ in other)
+    only, other = ({v for v, u in x if u} for x in (mine, theirs))
+    return not only.isdisjoint(other)
+
+
+Numbers = list[tuple[str, str]]
+_OLD: Final = frozenset(("old", "olds", "aged"))
+_AGED: Final = frozenset(
+    """is am was i'm im he's she's who's age aged at turn turns turning turned child's son's daughter's""".split()
+)
+_MONTHS: Final = 12
+_SPANS: Final = {
+    ("1", "minute"): "minute", ("1", "hour"): "hour", ("1", "day"): "day", ("7", "day"): "week",
+    ("1", "month"): "month", ("12", "month"): "year", ("120", "month"): "decade", ("1200", "month"): "century",
+}  # fmt: skip
+_BOUNDS: Final = frozenset("within after before in over under every".split())
+_SINGLE: Final = frozenset("a an one per single whole full".split())
+
+
+def unlike(a: Signature, b: Signature) -> tuple[Numbers, Numbers]:
+    """The numbers of either that the other does not say in any form."""
+    mine, theirs = Counter(a.numbers), Counter(b.numbers)
+    left, right = [*(mine - theirs).elements()], [*(theirs - mine).elements()]
+    _settle(left, right, a, b)
+    _settle(right, left, b, a)
+    return left, right
+
+
+def _settle(own: Numbers, others: Numbers, a: Signature, b: Signature) -> None:
+    """Take away what is said in another form: 'ten years old' / 'she is ten', 'seven days' / 'a week'."""
+    aged = not _OLD.isdisjoint(a.vocabulary)
+    for value, unit in own.copy():
+        counted = aged and unit == "month" and value.isdigit() and len(value) <= LONGEST
+        years, rest = divmod(int(value), _MONTHS) if counted else (0, 0)
+        if years and not rest and (str(years), "") in others and _aged(b.words):
+            own.remove((value, unit))
+            others.remove((str(years), ""))
+        elif (span := _SPANS.get((value, unit))) and _single(span, b, a) and not _single(span, a, b):
+            own.remove((value, unit))
+
+
+def _aged(words: Sequence[str]) -> bool:
+    """'She is ten', 'turning 60', 'at sixteen', but 'there is ten euros'."""
+    return any(
+        before in _AGED and (word in lx.CARDINALS or word.isdigit()) and after in lx.FUNCTION_WORDS
+        for before, word, after in zip(words, words[1:], (*words[2:], "a"), strict=False)
+    )
+
+
+def _single(span: str, s: Signature, other: Signature) -> bool:
+    """Whether it speaks of 'a week', which is no 'within a week' where the other is not within anything."""
+    if span not in s.vocabulary:
+        return False
+    return any(
+        word == span and one in _SINGLE and (before not in _BOUNDS or before in other.vocabulary)
+        for before, one, word in zip(("", *s.words), s.words, s.words[1:], strict=False)
+    )
 
 
 def dates(a: Signature, b: Signature) -> bool:

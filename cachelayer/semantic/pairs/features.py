@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from ..guards.plain import GUARDS
+from ..guards.plain import GUARDS, unlike
 from ..text import words as rel
 from ..text.reading import Reading
 from ..text.signature import Signature
@@ -197,9 +197,10 @@ def _symbols(a: Reading, b: Reading) -> list[float]:
 
 def _numbers(s: Signature, t: Signature) -> tuple[int, int, int]:
     """Values that one side alone has, and equal values with different units."""
-    mine, theirs = Counter(v for v, _ in s.numbers), Counter(v for v, _ in t.numbers)
-    units = dict(t.numbers)
-    unit = sum(bool(u) and bool(units.get(v)) and u != units[v] for v, u in s.numbers)
+    left, right = unlike(s, t)
+    mine, theirs = Counter(v for v, _ in left), Counter(v for v, _ in right)
+    units = dict(right)
+    unit = sum(bool(u) and bool(units.get(v)) and u != units[v] for v, u in left)
     return (mine - theirs).total(), (theirs - mine).total(), unit
 
 
