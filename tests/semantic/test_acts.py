@@ -71,6 +71,8 @@ def test_another_act_leave_or_cause_forbids(guard: object, text: str, other: str
         ("Why does my knee hurt?", "What makes my knee hurt?"),
         ("What happens if I miss a payment?", "What are the consequences of a missed payment?"),
         ("Explain causes and effects of floods", "What are the causes and consequences of floods?"),
+        ("How do I stop my tap from dripping?", "What helps against a dripping tap?"),
+        ("How do I stop a man from calling me?", "How do I block a man who is calling me?"),
         ("How do I stop receiving letters?", "I receive letters and do not want them"),
         ("Tips for people who stop smoking", "Tips for people who quit smoking"),
         ("Will tariffs affect prices?", "How will prices be affected by tariffs?"),

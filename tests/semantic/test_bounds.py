@@ -50,6 +50,7 @@ def test_the_least_is_not_the_most(one: str, other: str):
         ("a business for under 5 lakhs", "a business for at most 5 lakhs"),
         ("villages with up to 3 shops", "a village that has at most 3 shops"),
         ("toys for kids over 5", "toys for kids of at least 5"),
+        ("villages with no shops", "villages without shops"),
     ],
 )
 def test_the_same_side_in_other_words_is_the_same(one: str, other: str):

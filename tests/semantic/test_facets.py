@@ -93,6 +93,10 @@ def test_to_be_told_of_a_thing_is_to_ask_what_it_is(told: str, one: str, other: 
         ("What are the advantages of leasing a car?", "Should I lease a car?"),
         ("Give examples of renewable energy", "What are renewable energies?"),
         ("What are the alternatives to butter?", "What can I use instead of butter?"),
+        (
+            "What is the difference between mitosis and meiosis?",
+            "a table which contrasts mitosis and meiosis",
+        ),
         ("What's the diff between http and https", "What is the difference between HTTP and HTTPS?"),
         ("What is the difference between a virus and a germ?", "How does a virus differ from a germ?"),
         ("What is the area of a circle?", "How do I calculate the area of a circle?"),

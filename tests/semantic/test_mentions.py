@@ -22,6 +22,7 @@ OTHER = [
         "Does this sentence need a comma?\nIf it rains, we stay",
     ),
     ('What is meant by "let\'s eat grandma"?', 'What is meant by "let\'s eat, grandma"?'),
+    ("There is a typo in my name: jon", "There is a typo in my name: Jon"),
     ("what does ; do in a shell", "what does , do in a shell"),
     ("When should I use \u201c and \u201d in a text", "When should I use \u2018 and \u2019 in a text"),
 ]
@@ -31,6 +32,7 @@ SAME = [
     ('When do I need a comma before "and"?', 'when do I need a comma before "and"'),
     ('Where is the "Dark Mode" switch?', "where is the \u201cdark mode\u201d switch"),
     ("hello , how do I reset the hub", "hello, how do I reset the hub"),
+    ("there is a typo in my name. how do i fix it", "There is a typo in my name. How do I fix it?"),
     ("I have two letters: how do i send them", "i have two letters, how do I send them?"),
 ]
 

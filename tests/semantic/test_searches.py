@@ -32,6 +32,7 @@ SAME = [
     ("novels like dune", "novels similar to dune"),
     ("i would like to play jazz", "play jazz music"),
     ("tell me a joke", "i'd like to hear a joke"),
+    ("write a formal invitation", "write an invitation in a formal tone"),
     ("hamilton tickets", "buy tickets for hamilton"),
     ("how do i cook rice", "how do i cook rice in a pot"),
     ("my card was stolen", "my card was stolen abroad"),

@@ -48,6 +48,7 @@ SAME = [
     ("what does code 7 mean", "tell me what code 7 means"),
     ("what does code 7 mean", "what is the meaning of code 7"),
     ("is the hall accessible by lift", "is the hall lift accessible"),
+    ("which plans cover it in full", "which plans pay for all of it"),
     ("can it be paid by cheque", "can I pay with cheque"),
     ("do I need a notary to make a will", "is a notary needed to make a will"),
     ("may I bring a cat", "can I bring a cat"),

@@ -34,7 +34,9 @@ _MAKING: Final = frozenset(
 )
 _BEING: Final = frozenset("am is are was were be been being get gets got".split())
 _STOPPING: Final = frozenset("stop stops stopped prevent prevents prevented keep keeps".split())
-_PREVENTING: Final = _STOPPING.union("without avoid avoids avoiding stopping preventing no not never".split())
+_PREVENTING: Final = _STOPPING.union(
+    "without avoid avoids avoiding stopping preventing no not never against about block".split()
+)
 _CEASING: Final = frozenset("stop stops stopped quit quits cease avoid".split())
 _ENDING: Final = _CEASING | _PREVENTING
 _BARE: Final = frozenset("people person someone anyone something thing things".split()).union(_MAKING)

@@ -18,6 +18,10 @@ _ADVERBS: Final = dict.fromkeys("briefly concisely tldr".split(), "briefly")
 _AFTER_IN: Final = {"brief": "briefly", "short": "briefly"} | dict.fromkeys(
     "detail depth full length".split(), "at length"
 )
+_PAYING: Final = frozenset(
+    "pay pays paid paying cover covers covered covering refund refunded reimburse reimbursed".split()
+)
+"""With one of these 'in full' says how much."""
 _MEASURES: Final = {
     "word": "words", "words": "words", "sentence": "sentences", "sentences": "sentences", "paragraph": "paragraphs",
     "paragraphs": "paragraphs", "line": "lines", "lines": "lines",
@@ -37,6 +41,8 @@ def _wanted(words: tuple[str, ...]) -> Iterator[str]:
         before = words[max(i - 3, 0) : i]
         if word in _ADVERBS:
             yield _ADVERBS[word]
+        elif word == "full" and not _PAYING.isdisjoint(words):
+            continue
         elif word in _AFTER_IN and (before[-1:] == ("in",) or before[-2:] == ("keep", "it")):
             yield _AFTER_IN[word]
         elif word in _MEASURES and "in" in before and _few(words[i - 1]) and _ends(words[i + 1 : i + 2], i):

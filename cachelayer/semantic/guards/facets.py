@@ -76,7 +76,8 @@ _LISTS: Final = frozenset("list name give show tell".split())
 _DIFFERENCES: Final = frozenset(("difference", "differences"))
 _COMPARING: Final = frozenset(
     """distinguish distinction distinct same similar similarities unlike vs versus
-    compare compared comparison comparing contrast better or tell separates""".split()
+    compare compares compared comparison comparing contrast contrasts contrasted contrasting better or
+    tell separates""".split()
 )
 
 

@@ -42,6 +42,8 @@ _PHRASE: Final = re.compile(
     rf"|(?:count|how many)(?: of)?(?: the)? (?:{'|'.join(_COUNTED)}))\b",
     re.IGNORECASE,
 )
+_MISSPELLED: Final = frozenset("typo typos misspelled misspelt misspelling".split())
+_NAME: Final = re.compile(r"\b(?:my|our|his|her|the) (?:\w+ )?(?:name|surname|address)\b", re.IGNORECASE)
 _SHOWN: Final = re.compile(r"[:?.!]\s+(?=\S)|\n|(?<!\w)[\"\u201c\u201e\xab'\u2018`](?=\S)")
 """Where what is shown may begin."""
 _AFTER_QUOTE: Final = re.compile(r"([\"\u201d\xbb'\u2019`])[?.!]+$")
@@ -70,7 +72,19 @@ def mentions(a: Reading, b: Reading) -> bool:
 def _examples(a: str, b: str) -> bool:
     """Both are about writing, and what they show differs: in a comma, a capital, a space."""
     left, right = _PHRASE.search(a), _PHRASE.search(b)
+    if left and right and _of_a_name(a, left[0]) and _of_a_name(b, right[0]):
+        return False
     return left is not None and right is not None and _shown(a, left.end()) != _shown(b, right.end())
+
+
+def _of_a_name(text: str, about: str) -> bool:
+    """'My name is misspelled on the ticket' shows nothing."""
+    return (
+        about.lower() in _MISSPELLED
+        and bool(_NAME.search(text))
+        and ":" not in text
+        and not _QUOTING.search(text)
+    )
 
 
 def _shown(text: str, at: int) -> str:

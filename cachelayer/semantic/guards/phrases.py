@@ -16,7 +16,7 @@ from ..text.signature import Signature
 Phrase = tuple[str, ...]
 _CONTRARY: Final = (
     (
-        "except, excluding, leaving out, left out, without, apart from, aside from, other than, all but,"
+        "except, excluding, leaving out, left out, without, with no, apart from, aside from, other than, all but,"
         "everything but, everyone but, everybody but",
         "including, with, along with, together with, as well as, everything in, everything and, everyone and",
     ),

@@ -54,7 +54,7 @@ IDLE: Final = frozenset(
         inform level bank resource resources connect remember initiate apply reorder hands tell rate mode once
         human word words common general main brief overview author band singer artist film films movie movies
         season cleaner algorithm television between using style happening happen watch ride tune tunes
-        write draft compose create generate""".split(),
+        write draft compose create generate per each tone manner""".split(),
     )
 )
 """What only asks, or goes without saying."""
