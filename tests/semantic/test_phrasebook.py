@@ -31,6 +31,11 @@ FILLED = {
 }
 SAME = [
     ("Turn on the lights", "Switch the lights on"),
+    ("Is the bar open this evening?", "Is the bar open tonight?"),
+    ("Can I use the app offline?", "Can I use the app without internet?"),
+    ("Show me rooms without windows", "Show me rooms with no windows"),
+    ("What are the hours per student?", "What are the hours for each student?"),
+    ("Which courses start this semester?", "Which courses start this term?"),
     ("Turn the living room lights off at 9", "Switch off the living room lights at 9"),
     ("Can you tell me a joke?", "Tell me a joke"),
     ("How do I center a div in CSS?", "How do you center a div in CSS?"),
@@ -72,6 +77,10 @@ SAME = [
 ]
 OTHER = [
     ("Turn on the lights", "Turn up the lights"),
+    ("movies like With No Mercy", "movies like Without Mercy"),
+    ("Play Tonight by Iggy Pop", "Play this evening by Iggy Pop"),
+    ("Shop offline", "Shop without internet"),
+    ("Define this term", "Define this semester"),
     ("Put the pan on the stove", "Put on the pan of the stove"),
     ("Can you play chess?", "Play chess"),
     ("Can you speak French?", "Speak French"),

@@ -35,6 +35,7 @@ _HOURS = "one two three four five six seven eight nine ten eleven twelve".split(
         ("my account no?", "my account number?"),
         ("Order No. 5521", "Order number 5521"),
         ("how 2 unsubscribe", "how to unsubscribe"),
+        ("rooms w/ 4 beds", "rooms with 4 beds"),
     ],
 )
 def test_several_words_tell_one_number(text: str, read: str):
@@ -55,6 +56,7 @@ def test_several_words_tell_one_number(text: str, read: str):
         "my phone no longer rings",
         "a room no one uses",
         "is it an order, no?",
+        "w/h ratio",
     ],
 )
 def test_what_may_be_something_else_is_left(text: str):

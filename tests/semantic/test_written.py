@@ -15,6 +15,7 @@ from cachelayer.types import Candidate, Query
 SAME = """\
 Can I check in at 14:05? | Can I check in at 2:05 pm?
 Is the pool open at 2 pm? | Is the pool open at 14:00?
+Is the pool open at 12 noon? | Is the pool open at noon?
 Is the pool open at 2pm? | Is the pool open at 2:00 p.m.?
 Does the train leave at 09:30? | Does the train leave at 9:30 am?
 Set an alarm for 12:30 am | Set an alarm for 00:30

@@ -170,6 +170,9 @@ WHICH_PERIOD: Final = {
     "past": "last", "previous": "last",
 }  # fmt: skip
 """'next year', 'last week': a date that moves."""
+SAME_PERIOD: Final = {"this evening": "tonight", "this night": "tonight"} | {
+    f"{which} semester": f"{which} term" for which in ("this", "next", "last")
+}
 
 DIRECTIONS: Final = _words(
     "from to into onto than by before after over under above below against for with via between"

@@ -60,6 +60,8 @@ _MONTH_AND_DAY: Final = re.compile(
 _FIGURES: Final = re.compile(r"(?<![\w.,:/-])(\d{1,4})([./-])(\d\d?)\2(\d{4}|\d\d?)(?![\w:/-]|[.,]\d)")
 _MARKS: Final = frozenset("/-.")
 _PARTS: Final = frozenset(("morning", "afternoon", "evening"))
+_MIDDLES: Final = frozenset(("noon", "midnight"))
+_TWELVE_NOON: Final = re.compile(r"(?<![\w:.,/-])12 (?=(?:noon|midnight)\b)", re.IGNORECASE)
 _HALVES: Final = _PARTS.union(("m", "am", "pm"))
 
 
@@ -69,6 +71,8 @@ def moments(text: str, said: Set[str]) -> str:
         text = _PART_OF_DAY.sub(
             lambda m: f"{m[1]}{m[2] or ''} {'am' if m[3].lower() == 'morning' else 'pm'}", text
         )
+    if not _MIDDLES.isdisjoint(said):
+        text = _TWELVE_NOON.sub("", text)
     if not _HALVES.isdisjoint(said):
         text = _TWELVE.sub(_of_twelve, _SPAN.sub(_begun, text))
     if ":" in said:

@@ -264,7 +264,7 @@ class Scan:
             self.names.add(lexeme.stem)
         if lexeme.period and len(self.words) > 1 and self.words[-2] in lx.WHICH_PERIOD:
             which, period = lx.WHICH_PERIOD[self.words[-2]], low.removesuffix("'s")
-            self.dates.add(f"{which} {period}")
+            self.dates.add(lx.SAME_PERIOD.get(said := f"{which} {period}", said))
         if lexeme.direction:
             self.direction = low
         if lexeme.function:

@@ -35,6 +35,7 @@ _NUMBERED: Final = re.compile(
     re.IGNORECASE,
 )
 _FACTORS: Final = re.compile(r"\b(?:two|2)[- ]factor +auth(?:entication)?\b", re.IGNORECASE)
+_WITH: Final = re.compile(r"\bw/(?= )")
 _HOW_TO: Final = re.compile(r"\b(how) 2 (?=[a-z])", re.IGNORECASE)
 
 
@@ -44,6 +45,8 @@ def joined(text: str) -> str:
         text = _CLOCK.sub(_clock, text)
     if "alf" in text:
         text = _HALF.sub(_half, _AND_A_HALF.sub(_and_a_half, text))
+    if "w/ " in text:
+        text = _WITH.sub("with", text)
     if " no" in text or " No" in text:
         text = _NUMBERED.sub(r"\1 number", text)
     if "actor" in text:
