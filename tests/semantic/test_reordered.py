@@ -25,6 +25,9 @@ SAME = [
     ("The old lens is compatible with the new body", "the new body is compatible with the old lens"),
     ("How far is Rome from Paris?", "How far is Paris from Rome?"),
     ("how far is it from Rome to Paris", "how far is it from Paris to Rome"),
+    ("how do I get from the port to your inn", "how do I get to your inn from the port"),
+    ("how long is it to drive from Rome to Paris", "how long is it to drive to Paris from Rome"),
+    ("trains from Rome to Paris at night", "trains to Paris from Rome at night"),
 ]
 OTHER = [
     (
@@ -41,6 +44,8 @@ OTHER = [
     ("mix bleach and water with salt", "mix bleach and salt with water"),
     ("divide 12 and 4", "divide 4 and 12"),
     ("how do I get from Rome to Paris", "how do I get from Paris to Rome"),
+    ("how do I get to Rome from Paris", "how do I get from Rome to Paris"),
+    ("flights from Paris to Rome to Oslo", "flights to Rome from Paris to Oslo"),
     ("how far is the drive from Rome to Paris", "how far is the drive from Paris to Rome"),
     ("how far is it by bike from Rome to Paris", "how far is it by bike from Paris to Rome"),
     ("is Ann opposed to Bob", "is Bob opposed to Ann"),

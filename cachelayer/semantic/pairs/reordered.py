@@ -1,7 +1,8 @@
 """Requests that differ only in the order of two things, where that says nothing.
 
 They are joined by 'and' or 'or' ('is butter or margarine better' / 'is margarine or butter better'), or the one is to
-the other what that is to it ('is Ann married to Bob' / 'is Bob married to Ann').
+the other what that is to it ('is Ann married to Bob' / 'is Bob married to Ann'), or they are where from and where to
+('from the port to the inn' / 'to the inn from the port').
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _MUTUAL: Final = {
     )
 }
 """What two things are to each other, by the first word of the phrase."""
+_PLACING: Final = frozenset(("from", "to"))
 _FAR: Final = frozenset(("far", "distance"))
 _BEING: Final = frozenset("is are was were be been".split())
 _ORDERED: Final = OF_WORDS.union(
@@ -51,7 +53,13 @@ def reordered(a: Reading, b: Reading) -> bool:
         return False
     if _LINKING.isdisjoint(left.vocabulary) or sorted(left.words) != sorted(right.words):
         return False
-    if left.formal or right.formal or not _ORDERED.isdisjoint(left.vocabulary) or mentions(a, b):
+    if left.formal or right.formal or mentions(a, b):
+        return False
+    if "from" in left.vocabulary and (
+        _to_first(left.words, right.words) or _to_first(right.words, left.words)
+    ):
+        return True
+    if not _ORDERED.isdisjoint(left.vocabulary):
         return False
     return any(_turned(left.words, right.words, at, behind) for at, behind in _links(left.words))
 
@@ -65,6 +73,16 @@ def _links(words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
             yield at, at + 1
         elif word in _MUTUAL and words[at + 1 : at + 1 + len(_MUTUAL[word])] == _MUTUAL[word]:
             yield start, at + 1 + len(_MUTUAL[word])
+
+
+def _to_first(words: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether `words` have 'from one to two' where `other` has 'to two from one'."""
+    start = words.index("from")
+    for at in range(start + 2, min(start + LONGEST + 2, len(words))):
+        for end in range(at + 2, min(at + LONGEST + 2, len(words) + 1)) if words[at] == "to" else ():
+            if other == (*words[:start], *words[at:end], *words[start:at], *words[end:]):
+                return _PLACING.isdisjoint(words[end:])  # 'from Rome to Pisa to Genoa'
+    return False
 
 
 def _turned(words: tuple[str, ...], other: tuple[str, ...], at: int, behind: int) -> bool:
