@@ -32,6 +32,8 @@ FILLED = {
 SAME = [
     ("Turn on the lights", "Switch the lights on"),
     ("Is the bar open this evening?", "Is the bar open tonight?"),
+    ("When does the sale end?", "When is the sale over?"),
+    ("What is a capacitor used for?", "What is the purpose of a capacitor?"),
     ("Can I use the app offline?", "Can I use the app without internet?"),
     ("Show me rooms without windows", "Show me rooms with no windows"),
     ("What are the hours per student?", "What are the hours for each student?"),
@@ -77,6 +79,7 @@ SAME = [
 ]
 OTHER = [
     ("Turn on the lights", "Turn up the lights"),
+    ("When does the sale start?", "When is the sale over?"),
     ("movies like With No Mercy", "movies like Without Mercy"),
     ("Play Tonight by Iggy Pop", "Play this evening by Iggy Pop"),
     ("Shop offline", "Shop without internet"),
