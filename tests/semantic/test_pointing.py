@@ -17,6 +17,7 @@ from cachelayer.semantic.guards.relations import relations
         ("Is this an example of a metaphor?", "Show an example of a metaphor"),
         ("Summarize the following letter", "How do I summarize a letter?"),
         ("Is this normal?", "What is normal?"),
+        ("revenue for this customer", "revenue per customer"),
     ],
 )
 def test_this_thing_is_not_a_thing(one: str, other: str):

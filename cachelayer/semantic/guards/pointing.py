@@ -14,7 +14,7 @@ from ..text.lexemes import stem
 from ..text.signature import Signature
 
 _THIS: Final = frozenset(("this", "these", "following"))
-_GENERAL: Final = frozenset(("a", "an"))
+_GENERAL: Final = frozenset(("a", "an", "per", "each", "every"))
 _GIVEN: Final = _THIS.union("the my our your his her its their that those it above below".split())
 _JUDGING: Final = frozenset("is are was were does".split())
 _TIMES: Final = frozenset(
@@ -28,7 +28,7 @@ _TIMES: Final = frozenset(
 
 
 def pointing(a: Signature, b: Signature) -> bool:
-    """'This story' / 'a story'."""
+    """'This story' / 'a story', 'this customer' / 'per customer'."""
     if _THIS.isdisjoint(a.vocabulary) is _THIS.isdisjoint(b.vocabulary):
         return False
     return _general(a, b) or _general(b, a)
