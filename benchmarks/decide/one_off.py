@@ -24,7 +24,7 @@ from record import machine
 
 from .data import Stream, Vectors, vectors
 from .layered import Run, Table, replay
-from .pairs import FRESH_NATURAL, LATE_NATURAL, NATURAL, handmade
+from .pairs import PUT, handmade
 from .pairs_data import Pair
 from .rows import interval, static
 
@@ -63,7 +63,8 @@ class World:
     """The pairs, and streams drawn of them."""
 
     def __init__(self, kept: Path) -> None:
-        every = [p for path in (NATURAL, LATE_NATURAL, FRESH_NATURAL) for p in handmade(path)]
+        files = [PUT[f"{name} natural pairs"] for name in ("first", "late", "fresh")]
+        every = [p for file in files for p in handmade(Path(__file__).with_name(file))]
         self.texts = sorted({text for p in every for text in (p.a, p.b)})
         self.vectors = vectors(self.texts, kept / "one-off.npy")
         self.answer = named(self.texts, [p for p in every if p.same])

@@ -47,11 +47,15 @@ PATIENT = Budgets(embed="30s", search="30s", verify="30s")
 HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
 BLIND = Path(__file__).with_name("blind_pairs.txt")
 LATE = Path(__file__).with_name("late_pairs.txt")
-NATURAL = Path(__file__).with_name("natural_pairs.txt")
-LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
-FRESH_NATURAL = Path(__file__).with_name("fresh_natural_pairs.txt")
-USUAL = Path(__file__).with_name("unread_usual_pairs.txt")
-MEMBERS = Path(__file__).with_name("unread_members_pairs.txt")
+PUT = {
+    "fresh natural pairs": "fresh_natural_pairs.txt",
+    "late natural pairs": "late_natural_pairs.txt",
+    "first natural pairs": "natural_pairs.txt",
+    "usual pairs": "unread_usual_pairs.txt",
+    "members and bounds": "unread_members_pairs.txt",
+    "prompts, support and facts": "unread_requests_pairs.txt",
+}
+"""Pairs as people would put them, at both bounds."""
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -155,14 +159,10 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
     out: list[Trial] = []
-    natural = {"fresh": FRESH_NATURAL, "late": LATE_NATURAL, "first": NATURAL}
-    for name, path in natural.items():
-        out += await run_pairs(handmade(path), f"{name} natural pairs", 0.05)
-        out += await run_pairs(handmade(path), f"{name} natural pairs{STRICTER}", 0.01)
-    out += await run_pairs(handmade(USUAL), "usual pairs", 0.05)
-    out += await run_pairs(handmade(USUAL), f"usual pairs{STRICTER}", 0.01)
-    out += await run_pairs(handmade(MEMBERS), "members and bounds", 0.05)
-    out += await run_pairs(handmade(MEMBERS), f"members and bounds{STRICTER}", 0.01)
+    for name, file in PUT.items():
+        found = handmade(Path(__file__).with_name(file))
+        out += await run_pairs(found, name, 0.05)
+        out += await run_pairs(found, f"{name}{STRICTER}", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
