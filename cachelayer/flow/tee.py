@@ -6,13 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from types import TracebackType
 from typing import Any
 
 from .background import offload
 from .readers import Chunk, PlainReader, StreamOverrun, nothing
-from .reentrancy import WITHIN
 
 
 class Tee:
@@ -46,7 +46,7 @@ class Tee:
         self.went_on = False  # whether chunks came after a reader had left
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
-        self._within = WITHIN.get()
+        self._here = copy_context()  # whose the calls are that the source makes, and for which answer, whoever pulls
         self._returned: Any = None
 
     @property
@@ -132,9 +132,8 @@ class Tee:
 
     def _pull(self) -> Chunk | None:
         """The source's next chunk, recorded; None if it ended."""
-        token = WITHIN.set(self._within)
         try:
-            item = next(self._source)
+            item = self._here.run(next, self._source)
         except StopIteration as end:
             self.ended, self._returned = True, end.value
             if self.complete:
@@ -146,8 +145,6 @@ class Tee:
             self._over()
             del self  # which leads to an error that holds this frame; so below
             raise
-        finally:
-            WITHIN.reset(token)
         chunk = self._freeze(item)
         self.went_on = self._deserted
         self._chunks.append(chunk)
@@ -175,7 +172,7 @@ class Tee:
         self._over()
         close = getattr(self._source, "close", None)
         if close is not None:
-            close()
+            self._here.run(close)
 
 
 def _read_off(tee: Tee, reader: Iterator[Any]) -> None:

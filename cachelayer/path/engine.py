@@ -153,11 +153,14 @@ class Engine:
             call.judged = answer, Reason.INCOMPLETE
         return self.keep(call, answer, started)
 
-    def _called_now(self, call: Call) -> Any:
+    def _called_now(self, call: Call, started: float) -> Any:
+        """The backend's answer; a landing for a stream that is recorded, or for what stands in for a failure."""
         call.function.stats.backend_calls += 1
         noted = self.noting.begin(call) if call.reason is None else None
         try:
-            return call.invoke(*call.args, **call.kwargs)
+            answer = call.invoke(*call.args, **call.kwargs)
+            streams = noted is not None and is_plain_stream(answer)
+            return self.keeping.record_now(call, answer, started) if streams else answer
         except Exception:
             stale = self._stale(call)
             if stale is not None:
@@ -200,7 +203,7 @@ class Engine:
 
     def _bypass_now(self, call: Call) -> Landing:
         started = self.clock.monotonic()
-        answer = self._called_now(call)
+        answer = self._called_now(call, started)
         return answer if isinstance(answer, Landing) else self._passed(call, answer, started)
 
     def _passed(self, call: Call, answer: Any, started: float) -> Landing:
@@ -257,17 +260,14 @@ class Engine:
         begin(call, self.keeper.epoch, self.faults)
         started = self.clock.monotonic()
         try:
-            answer = self._called_now(call)
+            answer = self._called_now(call, started)
         except BaseException:
             self.tiers.let_go(call)
             raise
-        if isinstance(answer, Landing):
-            return answer
-        if is_plain_stream(answer):
-            landing = self.keeping.record_now(call, answer, started)
-            stale = self.keeping.standing_in(call)
-            return landing if stale is None or not landing.recording.failed_at_once() else stale
-        return self.keep(call, answer, started)
+        if not isinstance(answer, Landing):
+            return self.keep(call, answer, started)
+        stale = None if answer.recording is None else self.keeping.standing_in(call)
+        return answer if stale is None or not answer.recording.failed_at_once() else stale
 
     def _due(self, call: Call) -> bool:
         """Whether this call refreshes the stale entry; if so, its arguments are held as they are now."""
