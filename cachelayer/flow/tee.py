@@ -46,7 +46,7 @@ class Tee:
         self.went_on = False  # whether chunks came after a reader had left
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
-        self._here = copy_context()  # whose the calls are that the source makes, and for which answer, whoever pulls
+        self._here = copy_context()  # whose the source's calls are, and for which answer, whoever pulls
         self._returned: Any = None
 
     @property

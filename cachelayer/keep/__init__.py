@@ -10,6 +10,7 @@ invalidation    what was declared invalid
 transport_forms   bytes of a request that lead straight to an entry
 streams         streams as they are kept
 parts           what an answer was built from
+named           the same as users name it
 accounts        what it cost
 recorder        records traffic in the background
 """

@@ -76,8 +76,6 @@ class Function:
         self.templated = any("{" in tag for tag in tags)
         self.bare = not (self.templated or self.ttl is None or callable(policy.fresh) or self.records)
         """Whether keeping an answer runs none of the owner's code (ttl, fresh, tags with {}) and records nothing."""
-        self.closed = False
-        """Whether the arguments alone decide its answers, while its wrapper notes which of their parts are used."""
         self.stats = FunctionStats()
         self.comparison: Any = None  # `comparing.Comparison`, where answers are compared with a reference's
         self.tracing: Any = None

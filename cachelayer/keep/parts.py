@@ -8,15 +8,14 @@ Pure but for the context variable that it is handed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from math import inf
-from typing import Any, Final, TypedDict
+from typing import Final
 
-from ..errors import ConfigurationError
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
-from ..policy import check_names, strings
 from ..types import Reason
 from .call import Call, Function, Landing
 from .scope import Build, Scope, around
@@ -33,8 +32,6 @@ MOST: Final = 256
 SEPARATOR: Final = "\x1f"
 UNDATED: Final = 1 << 62
 """The epoch of a part for which it does not matter when it was read."""
-DEFAULT: Final = "default"
-"""The corpus of documents for which none is named."""
 
 
 def document_tag(corpus: str, id: str) -> str:
@@ -75,11 +72,6 @@ def built_on(digest: int) -> frozenset[str]:
     return frozenset((answer_tag(digest), ANYTHING))
 
 
-def given(tags: Iterable[str]) -> list[str]:
-    """The tags of an entry that owners gave, to it or to what it was built from."""
-    return [tag for tag in tags if not tag.startswith(MARK)]
-
-
 def parts_of(tags: Iterable[str]) -> tuple[str, ...]:
     """The parts among an entry's tags."""
     return tuple(tag for tag in tags if tag.startswith(MARK))
@@ -114,7 +106,7 @@ class Noting:
         """
         build, parent, function = Build(call.tenant), call.parent, call.function
         call.build = build
-        if parent is not None and not function.closed and (function.similar or parent.ambient):
+        if parent is not None and (function.similar or parent.ambient):
             self.inherit(call, parent)
             build.parts.update(all_parts(parent))
             build.ends = end_of(parent)
@@ -154,21 +146,37 @@ class Noting:
         build.ends = min(build.ends, ends)
         _bound(build)
 
-    def note_kept(self, call: Call, slot: Slot | None, *tags: str, pure: bool = False) -> None:
-        """`call` was answered, from `slot` if it is kept, by something whose parts are known: `tags`.
+    def aside(self) -> Build:
+        """For what a step uses, whose wrapper says what of it is passed on; see `pass_on`."""
+        scope = self.scope.get()
+        build = around(scope)
+        return Build(self.tenant if build is None else build.tenant)
 
-        `pure`: by what holds for ever, however long it is kept.
+    @contextmanager
+    def apart(self) -> Iterator[Build]:
+        """What is used within is noted in what this yields."""
+        used, old = self.aside(), self.scope.get()
+        token = self.scope.set(Scope(build=used) if old is None else Scope(*old[:4], used, old.direct))
+        try:
+            yield used
+        finally:
+            used.makers -= 1
+            with suppress(ValueError):  # the collector ends what a closed loop left, in another context
+                self.scope.reset(token)
+
+    def pass_on(self, used: Build, since: int, *, besides: Collection[str] = (), pure: bool = False) -> None:
+        """What is made here, or later, used all this, which began to be read in the epoch `since`.
+
+        `besides`: without these parts. `pure`: what holds for ever, however long it is kept.
         """
-        own, ends = ((), inf) if slot is None else (given(slot.tags), slot.ends)
-        build = around(self.scope.get())
-        tenant = call.tenant if build is None else build.tenant
-        self.note((*tags, *_used(call, slot, tenant), *own), call.since, inf if pure else ends)
+        tags = [tag for tag in all_parts(used) if tag not in besides]
+        self.note(tags, since, inf if pure else end_of(used))
 
 
 def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
     """The same as `take` of an answer that a raw form led to, in a context in which one is being made."""
     build = scope.build
-    if build is None or not build.makers or function.closed:
+    if build is None or not build.makers:
         return
     build.ends = min(build.ends, slot.ends)
     parts = build.parts
@@ -204,7 +212,9 @@ def made_of(tags: Iterable[str], ends: float) -> Build:
 
 def _used(call: Call, slot: Slot | None, tenant: str | None) -> list[str]:
     """The tags of the answer that was used for `tenant`, by which it is declared invalid."""
-    names = [function_tag(call.function.name), answer_tag(call.digest)] if call.digest else []
+    names = [function_tag(call.function.name)]
+    if call.digest:
+        names.append(answer_tag(call.digest))
     if slot is not None and slot.digest != call.digest:
         names.append(answer_tag(slot.digest))
     if call.tenant is not None and call.tenant != tenant:
@@ -226,7 +236,10 @@ def _bound(build: Build) -> None:
 
 def all_parts(build: Build) -> dict[str, int]:
     """All parts of an answer in the making, those of streams that it reads included."""
-    return {tag: since for one in _with_streams(build) for tag, since in one.parts.items()}
+    found: dict[str, int] = {}
+    for one in _with_streams(build):
+        found.update(one.parts)  # in one step, while other threads note more
+    return found
 
 
 def end_of(build: Build) -> float:
@@ -252,47 +265,3 @@ def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
         return tags
     many = len(found) > MOST or ANYTHING in found
     return (*tags, ANYTHING) if many else tuple(dict.fromkeys((*tags, *found)))
-
-
-class Parts(TypedDict, total=False):
-    """What answers are built from, as `layer.invalidate` and `layer.used` name it."""
-
-    documents: Iterable[Any] | None
-    corpus: str | None
-    tools: Sequence[str]
-    prompts: Sequence[str]
-
-
-def tags_for(parts: Parts, *beside: str) -> list[str]:
-    """The tags to declare where parts changed; ids of documents are whatever retrievers return as such.
-
-    Raises ConfigurationError for what is no list or holds no names, and for other kinds of parts: it suggests the
-    nearest name, also among those that stand `beside` the parts.
-    """
-    check_names("argument", {**parts}, [*Parts.__annotations__, *beside])
-    documents, corpus = parts.get("documents"), parts.get("corpus")
-    if corpus is not None:
-        check_corpus(corpus)
-    made = [document_tag(corpus or DEFAULT, id) for id in _ids(documents)]
-    made += map(tool_tag, strings("tools", parts.get("tools", ()), empty=False))
-    made += map(prompt_tag, strings("prompts", parts.get("prompts", ()), empty=False))
-    if corpus is not None and documents is None:
-        made.append(corpus_tag(corpus))
-    return made
-
-
-def check_corpus(corpus: Any) -> None:
-    """Raise ConfigurationError for what does not name a corpus."""
-    if not isinstance(corpus, str) or not corpus:
-        raise ConfigurationError("corpus", corpus, "give a non-empty name; leave it out for 'default'")
-
-
-def _ids(given: Iterable[Any] | None) -> list[str]:
-    """As `Reading.ids` notes them. What has no hash is a document, not its id."""
-    if given is None:
-        return []
-    lone = isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable)
-    ids = [] if lone else list(given)
-    if lone or not all(isinstance(id, Hashable) and id is not None and str(id) for id in ids):
-        raise ConfigurationError("documents", given if lone else ids, "give a list of ids, even for one")
-    return [str(id) for id in ids]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..durations import Duration
 from ..errors import ConfigurationError
-from ..keep.parts import DEFAULT, Parts, tags_for
+from ..keep.named import DEFAULT, Parts, tags_for
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import Policy, strings

@@ -38,12 +38,12 @@ class Prompts:
 
         options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
         cached = self._registry.wrap(render, options=options, wire=False)
-        cached.handle.function.closed = True
 
         def rendered(**variables: Any) -> str:
-            text: str = cached(variables)
-            call = cached.handle.now((variables,), {})
-            self._engine.noting.note_kept(call, self._engine.keeper.peek(call), prompt_tag(name), pure=True)
+            since = self._engine.keeper.epoch
+            with self._engine.noting.apart() as used:
+                text: str = cached(variables)
+            self._engine.noting.pass_on(used, since, pure=True)
             return text
 
         return rendered

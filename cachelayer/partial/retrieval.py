@@ -11,10 +11,10 @@ from typing import Any, SupportsIndex
 
 from ..durations import seconds
 from ..errors import ConfigurationError
-from ..exact.memory.slot import Slot
 from ..flow.background import offload
 from ..keep.call import Call
-from ..keep.parts import check_corpus, corpus_tag, document_tag
+from ..keep.named import check_corpus
+from ..keep.parts import corpus_tag, document_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import strings
@@ -81,7 +81,6 @@ class Retrieval(Undivided):
         self.handle: Handle = self.cached.handle
         on = self._limited and self.handle.function.similar and self.handle.function.own is None
         self.wide = Wide(wide, on=on, reading=self._reading, engine=engine, tags=self._tags)
-        self.handle.function.closed = True
         self.additions = Additions(self.handle, self._reading, corpus, engine, self.wide)
 
     def __get__(self, instance: object, owner: type | None = None) -> Retrieval:
@@ -103,43 +102,52 @@ class Retrieval(Undivided):
         """The documents and how they came to be."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
-        return self._documents_of(*await self._found(*calls), calls[0])
+        return self._documents_of(*await self._found(*calls))
 
     def now(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
         found = self._engine.portal.run(self._found(*calls))
-        return self._documents_of(*found, calls[0]).answer  # type: ignore[no-any-return]
+        return self._documents_of(*found).answer  # type: ignore[no-any-return]
 
     def _calls(self, args: Any, kwargs: Any) -> tuple[Call, Call]:
         """Of these arguments, to be made and to be made anew; past the cache where `k` is no count: -1 for all, say."""
         calls = self.handle.now(args, kwargs), self.handle.now(args, kwargs)
+        for call in calls:
+            call.parent = self._engine.noting.aside()
         k = self._k_of(args, kwargs)
         if k is not None and _count(k) is None:
             for call in calls:
                 call.reason = call.reason or Reason.BYPASS
         return calls
 
-    async def _found(self, call: Call, again: Call) -> tuple[Outcome, Slot | None]:
-        """What is known, or made anew by the second call where it holds too few or not what a similar one wants."""
+    async def _found(self, call: Call, again: Call) -> tuple[Outcome, Call]:
+        """What is known, or made anew by the second call where it holds too few or not what a similar one wants; and
+        the call that it answers."""
         outcome, slot = await self._engine.landed(call)
         enough = serves(outcome.answer, self._wanted(call.args, call.kwargs))
         if enough and outcome.match == "similar":
             best = self.wide.best(outcome.answer, call)
             if best is not None:
-                outcome.answer = {**outcome.answer, "documents": best}
+                outcome.answer = {**outcome.answer, "best": best}
                 if slot is not None:
                     self.additions.lent(slot.digest)
             enough = best is not None
         if not enough:
             again.tightening = again.tightening.and_(no_cache=True)
-            outcome, slot = await self._engine.landed(again)
-        return outcome, slot
+            return await self._engine.serve(again), again
+        return outcome, call
 
-    def _documents_of(self, outcome: Outcome, slot: Slot | None, call: Call) -> Outcome:
-        outcome.answer = outcome.answer["documents"][: self._wanted(call.args, call.kwargs)]
-        self._engine.noting.note_kept(call, slot, *self._tags(outcome.answer), corpus_tag(self.corpus))
+    def _documents_of(self, outcome: Outcome, call: Call) -> Outcome:
+        """The documents that are wanted, which alone are passed on as parts."""
+        found = outcome.answer["documents"]
+        outcome.answer = outcome.answer.get("best", found)[: self._wanted(call.args, call.kwargs)]
+        used, wanted = call.parent, self._tags(outcome.answer)
+        assert used is not None
+        used.parts.update(dict.fromkeys([*wanted, corpus_tag(self.corpus)], call.since))
+        rest = {*self._tags(found)}.difference(wanted)
+        self._engine.noting.pass_on(used, call.since, besides=rest)
         return outcome
 
     async def added(self, documents: Sequence[Any]) -> int:

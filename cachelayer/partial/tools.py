@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ..durations import Duration, seconds
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
-from ..keep.parts import tool_tag
+from ..keep.parts import Noting, tool_tag
 from ..path.engine import Engine
 from ..signatures import signature_of
 from ..wrap.decorator import kind_of
@@ -79,12 +79,9 @@ class Tools:
         """The count of invalidations."""
         return self._engine.keeper.epoch
 
-    def note(self, tool: _Tool, arguments: dict[str, Any], since: int) -> None:
-        """The answer that is being made here used the tool, which began in the epoch `since`."""
-        call = tool.cached.handle.now((arguments,), {})
-        call.since = since
-        slot, pure = self._engine.keeper.peek(call), tool.keep == "pure"
-        self._engine.noting.note_kept(call, slot, tool_tag(tool.name), pure=pure)
+    @property
+    def noting(self) -> Noting:
+        return self._engine.noting
 
 
 class _Tool:
@@ -103,8 +100,6 @@ class _Tool:
         self.awaited = kind_of(fn) == "coroutine"
         self._parameters = signature_of(fn).parameters.values()
         self.cached: Any = None if keep == "never" else tools.cached(self, self._run(), keep, options)
-        if self.cached is not None:
-            self.cached.handle.function.closed = True
 
     def held(self) -> Any:
         """What users hold: a function that whoever reads names, signatures and docstrings takes for the tool's own."""
@@ -128,16 +123,20 @@ class _Tool:
         return me
 
     def _kept(self) -> Any:
+        noting, pure = self._tools.noting, self.keep == "pure"
+
         def now(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
-            result = self.cached(named)
-            self._tools.note(self, named, since)
+            with noting.apart() as used:
+                result = self.cached(named)
+            noting.pass_on(used, since, pure=pure)
             return result
 
         async def later(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
-            result = await self.cached(named)
-            self._tools.note(self, named, since)
+            with noting.apart() as used:
+                result = await self.cached(named)
+            noting.pass_on(used, since, pure=pure)
             return result
 
         return later if self.awaited else now

@@ -72,7 +72,7 @@ class Delivery:
         """Count one caller, who got the answer `at` that time or now; returns the source and match to report."""
         source, function = landing.source, call.function
         stats = function.stats
-        if call.parent is not None and not function.closed:
+        if call.parent is not None:
             take(call.parent, call, landing, self._keeper.faults)
         if not led and source in _MADE and "memory" in call.misses:
             source = COALESCED

@@ -68,7 +68,6 @@ class Keeping:
         return (
             function.bare
             and call.parent is None
-            and not function.closed
             and not watched
             and call.tightening is NOT_TIGHTENED
             and not self._tiers.first(call)

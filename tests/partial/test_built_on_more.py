@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import contextvars
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from cachelayer import CacheLayer, Source
+from cachelayer.testing import ManualClock
+
+
+def using(layer: CacheLayer, step: Any) -> Any:
+    """A cached function that uses a step."""
+
+    async def told(of: str) -> str:
+        return str(await step(of))
+
+    return layer.wrap(told, name=f"answer {id(step)}")
+
+
+def asked(tool: Any) -> Any:
+    async def ask(of: str) -> str:
+        return f"{of}: {tool()}"
+
+    return ask
 
 
 @pytest.mark.parametrize("kind", ["generator", "plain around a generator"])
@@ -54,3 +73,63 @@ def test_a_plain_generator_runs_in_the_context_of_its_call_whoever_reads_it() ->
     whose.set("bob")
     assert list(chunks) == ["key of ann"]
     assert secret("key") == "key of bob"
+
+
+async def test_what_a_tool_a_retriever_or_a_template_uses_is_part_of_what_they_are_used_for() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached
+        def price(of: str) -> int:
+            return len(of)
+
+        async def look(of: str) -> int:
+            return price(of)
+
+        async def find(query: str) -> list[dict[str, str]]:
+            return [{"id": "a", "text": f"{query} {price(query)}"}]
+
+        kept, pure = (layer.tools(look, keep=keep, name=keep) for keep in ("10m", "pure"))
+        search, hello = layer.retrieval(find), layer.prompts.template("hello", lambda of: f"{price(of)}")
+
+        async def greet(of: str) -> str:
+            return hello(of=of)
+
+        for step in (kept, pure, search, greet):
+            answer = using(layer, step)
+            await answer("tea")
+            assert (await answer.outcome("tea")).source is Source.MEMORY
+            price.invalidate("tea")
+            assert (await answer.outcome("tea")).source is Source.BACKEND
+
+
+async def test_a_tool_bounds_what_is_made_with_it_wherever_it_is_kept() -> None:
+    clock = ManualClock()
+    async with CacheLayer(semantic=False, clock=clock) as layer:
+        weather = layer.tools(lambda: "sun", keep="10m", name="weather", tags=["sky"])
+        gone = layer.tools(lambda: "sun", keep="10m", name="gone", tags=["sky"], max_bytes=0)
+        for tool in (weather, gone):
+            advice = using(layer, asked(tool))
+            await advice("monday")
+            assert (await advice.outcome("monday")).source is Source.MEMORY
+            await layer.invalidate(tags=["sky"])
+            assert (await advice.outcome("monday")).source is Source.BACKEND
+            clock.advance(601)
+            assert (await advice.outcome("monday")).source is Source.BACKEND
+
+
+async def test_what_used_a_function_s_answer_that_has_no_key_goes_with_the_function() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(name="price")
+        async def price(of: str, lock: Any = None) -> int:
+            return len(of)
+
+        @layer.cached
+        async def offer(of: str) -> int:
+            return await price(of, threading.Lock())
+
+        await price("tea")
+        await offer("tea")
+        assert (await offer.outcome("tea")).source is Source.MEMORY
+        await layer.invalidate(scope={"function": "price"})
+        assert (await offer.outcome("tea")).source is Source.BACKEND
