@@ -228,8 +228,8 @@ def _bound(build: Build) -> None:
         for streams in build.streams:
             build.parts.update(streams.parts)
         build.streams.clear()
-        while len(build.parts) > MOST:
-            del build.parts[next(iter(build.parts))]
+        for tag in list(build.parts)[:-MOST]:  # other threads may note more, and forget the same
+            build.parts.pop(tag, None)
     elif len(build.parts) > MOST:
         build.parts = {ANYTHING: UNDATED}
 

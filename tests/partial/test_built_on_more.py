@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -133,3 +134,26 @@ async def test_what_used_a_function_s_answer_that_has_no_key_goes_with_the_funct
         assert (await offer.outcome("tea")).source is Source.MEMORY
         await layer.invalidate(scope={"function": "price"})
         assert (await offer.outcome("tea")).source is Source.BACKEND
+
+
+def test_threads_that_share_a_context_note_parts_beside_each_other() -> None:
+    layer, faults, before = CacheLayer(semantic=False), list[Exception](), sys.getswitchinterval()
+
+    def work(who: int) -> None:
+        try:
+            for n in range(800):
+                layer.used(documents=[f"{who} {n} {i}" for i in range(3)])
+        except (RuntimeError, KeyError) as fault:
+            faults.append(fault)
+
+    layer.used(documents=["first"])  # from here on this context notes, and the threads have copies of it
+    threads = [threading.Thread(target=contextvars.copy_context().run, args=(work, n)) for n in range(6)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not faults
