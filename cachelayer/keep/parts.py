@@ -191,9 +191,12 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
     """Another cached answer was used: its parts are parts of this one, its tags are too, and so is it."""
     slot = landing.slot
     if slot is None:
-        tags = own_tags(call, faults)
-        if landing.build is not None:
-            build.streams.append(landing.build)
+        tags, inner = own_tags(call, faults), landing.build
+        if inner is not None and (inner.makers or inner.streams):
+            build.streams.append(inner)
+        elif inner is not None:
+            build.parts.update(inner.parts)
+            build.ends = min(build.ends, inner.ends)
     else:
         tags = slot.tags
         build.ends = min(build.ends, slot.ends)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import gc
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, Source
+from cachelayer.keep.scope import Build
 from cachelayer.testing import ManualClock
 
 
@@ -157,3 +159,19 @@ def test_threads_that_share_a_context_note_parts_beside_each_other() -> None:
     finally:
         sys.setswitchinterval(before)
     assert not faults
+
+
+async def test_an_answer_that_uses_very_many_that_are_not_kept_holds_none_of_them() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(ttl=0)
+        async def tick(n: int) -> int:
+            return n
+
+        @layer.cached
+        async def report(day: str) -> int:
+            for n in range(300):
+                await tick(n)
+            return sum(type(one) is Build for one in gc.get_objects())
+
+        assert await report("monday") < 100
