@@ -198,14 +198,15 @@ class Holdings:
     async def forget(self, **what: Any) -> int:
         """Declare invalid and carry it out, in steps between which the loop runs; returns how many entries went.
 
-        It is declared once more at the end, because calls begun meanwhile may have read what was not gone yet.
+        It is declared once more at the end, because calls begun meanwhile may have read what was not gone yet. A step
+        that is not full left nothing: to wait for an empty one could take forever, since answers are made meanwhile.
         """
         declared, gone = self.declare(**what), 0
-        while step := self._carry_out(declared, STEP):
+        while (step := self._carry_out(declared, STEP)) == STEP:
             gone += step
             await asyncio.sleep(0)
         self.declare(**what)
-        return gone
+        return gone + step
 
     def forget_now(self, **what: Any) -> int:
         """The same in one step, for who cannot await."""

@@ -11,6 +11,7 @@ import pytest
 from shelf import SlowShelf
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
+from cachelayer.keep.holdings import STEP
 from cachelayer.testing import Gate
 from cachelayer.tiers.implied import implied, scope_of
 
@@ -29,6 +30,24 @@ async def test_the_first_answer_of_a_scope_is_not_kept_where_it_was_forgotten_me
     await (layer.invalidate(scope=scope) if "function" in scope else layer.erase(tenant="acme"))
     gate.open()
     assert (await asking).stored is Reason.INVALIDATED and layer.stats()["entries"] == 0
+
+
+@pytest.mark.parametrize("what", [{"tags": ["mine"]}, {"scope": {"function": "ask"}}, None])
+async def test_forgetting_comes_to_an_end_though_in_every_turn_of_the_loop_another_answer_is_made(
+    what: dict[str, Any] | None,
+) -> None:
+    layer = CacheLayer(semantic=False)
+    ask = layer.wrap(Gate(opened=True), name="ask", tags=["mine"])
+    for made in range(3 * STEP):
+        await ask(str(made))
+    forgetting = asyncio.create_task(layer.erase() if what is None else layer.invalidate(**what))
+    while not forgetting.done():
+        made += 1
+        assert made < 20 * STEP, "it waits for a turn in which nothing is made"
+        await ask(str(made))
+        await asyncio.sleep(0)
+    assert await forgetting >= 3 * STEP
+    assert (await ask.outcome("0")).source is Source.BACKEND
 
 
 @pytest.mark.parametrize("name", [None, "", 7])
