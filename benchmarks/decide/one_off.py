@@ -63,8 +63,8 @@ class World:
     """The pairs, and streams drawn of them."""
 
     def __init__(self, kept: Path) -> None:
-        files = [PUT[f"{name} natural pairs"] for name in ("first", "late", "fresh")]
-        every = [p for file in files for p in handmade(Path(__file__).with_name(file))]
+        natural = [PUT[f"{name} natural pairs"] for name in ("first", "late", "fresh")]
+        every = [p for path in natural for p in handmade(path)]
         self.texts = sorted({text for p in every for text in (p.a, p.b)})
         self.vectors = vectors(self.texts, kept / "one-off.npy")
         self.answer = named(self.texts, [p for p in every if p.same])

@@ -48,12 +48,15 @@ HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
 BLIND = Path(__file__).with_name("blind_pairs.txt")
 LATE = Path(__file__).with_name("late_pairs.txt")
 PUT = {
-    "fresh natural pairs": "fresh_natural_pairs.txt",
-    "late natural pairs": "late_natural_pairs.txt",
-    "first natural pairs": "natural_pairs.txt",
-    "usual pairs": "unread_usual_pairs.txt",
-    "members and bounds": "unread_members_pairs.txt",
-    "prompts, support and facts": "unread_requests_pairs.txt",
+    name: Path(__file__).with_name(file)
+    for name, file in {
+        "fresh natural pairs": "fresh_natural_pairs.txt",
+        "late natural pairs": "late_natural_pairs.txt",
+        "first natural pairs": "natural_pairs.txt",
+        "usual pairs": "unread_usual_pairs.txt",
+        "members and bounds": "unread_members_pairs.txt",
+        "prompts, support and facts": "unread_requests_pairs.txt",
+    }.items()
 }
 """Pairs as people would put them, at both bounds."""
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
@@ -159,8 +162,8 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
     out: list[Trial] = []
-    for name, file in PUT.items():
-        found = handmade(Path(__file__).with_name(file))
+    for name, path in PUT.items():
+        found = handmade(path)
         out += await run_pairs(found, name, 0.05)
         out += await run_pairs(found, f"{name}{STRICTER}", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)

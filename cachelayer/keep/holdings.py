@@ -243,8 +243,6 @@ class Holdings:
     def forget_call(self, call: Call) -> int:
         """Forget one call's answer, and do not keep one that is being made now; returns 0 or 1. What was built on it
         stays: see `Tiers.forget`."""
-        if call.identity is None:
-            return 0
         self.declare_key(call.digest)
         slot = self.peek(call)
         if slot is not None:

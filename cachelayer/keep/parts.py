@@ -9,7 +9,7 @@ Pure but for the context variable that it is handed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from math import inf
 from typing import Final
@@ -110,13 +110,19 @@ class Noting:
             self.inherit(call, parent)
             build.parts.update(all_parts(parent))
             build.ends = end_of(parent)
-        old = self.scope.get()
-        return self.scope.set(Scope(build=build) if old is None else Scope(*old[:4], build, old.direct))
+        return self._enter(build)
 
     def end(self, call: Call, token: Token[Scope | None]) -> None:
         """Back to what was noted before: the function returned, be it a stream that notes more as it is read."""
         assert call.build is not None
-        call.build.makers -= 1
+        self._leave(call.build, token)
+
+    def _enter(self, build: Build) -> Token[Scope | None]:
+        old = self.scope.get()
+        return self.scope.set(Scope(build=build) if old is None else old._replace(build=build))
+
+    def _leave(self, build: Build, token: Token[Scope | None]) -> None:
+        build.makers -= 1
         try:
             self.scope.reset(token)
         except ValueError:
@@ -140,29 +146,26 @@ class Noting:
         scope = self.scope.get()
         build = around(scope)
         if build is None:
-            build, old = Build(ambient=True), scope or Scope()
-            self.scope.set(Scope(*old[:4], build, direct=False))
+            build = Build(ambient=True)
+            self.scope.set((scope or Scope())._replace(build=build, direct=False))
         build.parts.update(dict.fromkeys(tags, since))
         build.ends = min(build.ends, ends)
         _bound(build)
 
     def aside(self) -> Build:
         """For what a step uses, whose wrapper says what of it is passed on; see `pass_on`."""
-        scope = self.scope.get()
-        build = around(scope)
+        build = around(self.scope.get())
         return Build(self.tenant if build is None else build.tenant)
 
     @contextmanager
     def apart(self) -> Iterator[Build]:
         """What is used within is noted in what this yields."""
-        used, old = self.aside(), self.scope.get()
-        token = self.scope.set(Scope(build=used) if old is None else Scope(*old[:4], used, old.direct))
+        used = self.aside()
+        token = self._enter(used)
         try:
             yield used
         finally:
-            used.makers -= 1
-            with suppress(ValueError):  # the collector ends what a closed loop left, in another context
-                self.scope.reset(token)
+            self._leave(used, token)
 
     def pass_on(self, used: Build, since: int, *, besides: Collection[str] = (), pure: bool = False) -> None:
         """What is made here, or later, used all this, which began to be read in the epoch `since`.
@@ -179,12 +182,7 @@ def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
     if build is None or not build.makers:
         return
     build.ends = min(build.ends, slot.ends)
-    parts = build.parts
-    parts[function_tag(function.name)] = parts[answer_tag(slot.digest)] = UNDATED
-    parts.update(dict.fromkeys(slot.tags, UNDATED))
-    if scope.tenant is not None and scope.tenant != build.tenant:
-        parts[tenant_tag(scope.tenant)] = UNDATED
-    _bound(build)
+    _use(build, function, scope.tenant, slot.digest, slot.tags, UNDATED)
 
 
 def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
@@ -200,9 +198,10 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
     else:
         tags = slot.tags
         build.ends = min(build.ends, slot.ends)
-    build.parts.update(dict.fromkeys(_used(call, slot, build.tenant), call.since))
-    build.parts.update(dict.fromkeys(() if isinstance(tags, Reason) else tags, call.since))
-    _bound(build)
+        if slot.digest != call.digest:  # another request's answer
+            build.parts[answer_tag(slot.digest)] = call.since
+    tags = () if isinstance(tags, Reason) else tags
+    _use(build, call.function, call.tenant, call.digest, tags, call.since)
 
 
 def made_of(tags: Iterable[str], ends: float) -> Build:
@@ -213,16 +212,18 @@ def made_of(tags: Iterable[str], ends: float) -> Build:
     return build
 
 
-def _used(call: Call, slot: Slot | None, tenant: str | None) -> list[str]:
-    """The tags of the answer that was used for `tenant`, by which it is declared invalid."""
-    names = [function_tag(call.function.name)]
-    if call.digest:
-        names.append(answer_tag(call.digest))
-    if slot is not None and slot.digest != call.digest:
-        names.append(answer_tag(slot.digest))
-    if call.tenant is not None and call.tenant != tenant:
-        names.append(tenant_tag(call.tenant))
-    return names
+def _use(
+    build: Build, function: Function, tenant: str | None, digest: int, tags: Iterable[str], since: int
+) -> None:
+    """Note an answer that was used: its tags, and those by which it is declared invalid. `digest`: 0 without a key."""
+    parts = build.parts
+    parts[function_tag(function.name)] = since
+    if digest:
+        parts[answer_tag(digest)] = since
+    if tenant is not None and tenant != build.tenant:
+        parts[tenant_tag(tenant)] = since
+    parts.update(dict.fromkeys(tags, since))
+    _bound(build)
 
 
 def _bound(build: Build) -> None:

@@ -49,7 +49,7 @@ class Engine:
         self._now = clock.monotonic
         self.flights = SingleFlight(clock)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
-        self.keeping = Keeping(keeper, tiers, self.flights, self.delivery, noting)
+        self.keeping = Keeping(keeper, tiers, self.flights, self.delivery)
         self.keep = self.keeping.keep
         self.serve: Serve[Outcome] = partial(self._path, self.delivery.outcome)
         """The answer and how it came to be."""

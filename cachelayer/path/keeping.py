@@ -15,7 +15,6 @@ from ..flow.tee import Tee
 from ..keep.call import Call, Landing, NotKept
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
-from ..keep.parts import Noting
 from ..keep.scope import Scope
 from ..keep.terms import staleness
 from ..policy import NOT_TIGHTENED
@@ -31,11 +30,9 @@ BACKEND = Source.BACKEND
 class Keeping:
     """Hands answers to the keeper and to the tiers behind it."""
 
-    def __init__(
-        self, keeper: Keeper, tiers: Tiers, flights: SingleFlight, delivery: Delivery, noting: Noting
-    ) -> None:
+    def __init__(self, keeper: Keeper, tiers: Tiers, flights: SingleFlight, delivery: Delivery) -> None:
         self._keeper, self._tiers, self._flights = keeper, tiers, flights
-        self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
+        self._delivery, self._now = delivery, keeper.clock.monotonic
         self._guard = keeper.faults.guard("keep")
 
     async def kept(self, call: Call) -> Landing:

@@ -10,6 +10,20 @@ from cachelayer import CacheLayer, Policy, Source
 from cachelayer.testing import ManualClock, WordEmbedder
 
 
+def steps(layer: CacheLayer) -> tuple[Any, Any]:
+    """One that is kept ten seconds, and one that is compared by meaning."""
+
+    @layer.cached(ttl=10, semantic=False)
+    async def price(of: str) -> int:
+        return len(of)
+
+    @layer.cached
+    async def complete(prompt: str) -> str:
+        return prompt.upper()
+
+    return price, complete
+
+
 async def test_what_was_built_on_the_answer_to_another_wording_goes_with_that_answer() -> None:
     async with CacheLayer(embedder=WordEmbedder()) as layer:
 
@@ -33,14 +47,7 @@ async def test_what_was_used_before_a_step_that_is_compared_by_meaning_bounds_it
     clock = ManualClock()
     policy = Policy(ttl="1d", ttl_jitter=0)
     async with CacheLayer(embedder=WordEmbedder(), clock=clock, policy=policy) as layer:
-
-        @layer.cached(ttl=10, semantic=False)
-        async def price(of: str) -> int:
-            return len(of)
-
-        @layer.cached
-        async def complete(prompt: str) -> str:
-            return prompt.upper()
+        price, complete = steps(layer)
 
         @layer.cached(semantic=False)
         async def offer(of: str) -> str:
@@ -55,14 +62,7 @@ async def test_a_task_that_an_answer_left_behind_is_bound_by_nothing_that_was_us
     clock, go_on, tasks = ManualClock(), asyncio.Event(), list[asyncio.Task[Any]]()
     policy = Policy(ttl="1d", ttl_jitter=0)
     async with CacheLayer(embedder=WordEmbedder(), clock=clock, policy=policy) as layer:
-
-        @layer.cached(ttl=10, semantic=False)
-        async def price(of: str) -> int:
-            return len(of)
-
-        @layer.cached
-        async def complete(prompt: str) -> str:
-            return prompt.upper()
+        price, complete = steps(layer)
 
         async def later() -> None:
             await go_on.wait()
