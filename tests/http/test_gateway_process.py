@@ -18,10 +18,8 @@ import uvicorn
 from upstream import Server, Upstream
 from uvicorn.supervisors import Multiprocess
 
-from cachelayer.cli.serve.config import ConfigFault, Places, build
-from cachelayer.cli.serve.parts import ServerPart
-from cachelayer.cli.serve.process import HANDED, listening, serve, supervised
-from cachelayer.cli.serve.protocol import protocol
+from cachelayer.cli.serve.config import Places, build
+from cachelayer.cli.serve.process import HANDED, serve, supervised
 
 COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
 
@@ -48,6 +46,29 @@ def test_what_was_begun_is_ended_and_nothing_new_is_taken(
             upstream.gates["held"].set()
             said += b"".join(pieces)
         assert said.endswith(b"data: [DONE]\n\n")
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+TOLD_AGAIN = """
+import atexit, os, signal, sys
+from cachelayer.cli import main
+atexit.register(os.kill, os.getpid(), signal.{})
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("told", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_who_tells_a_process_again_that_has_ended_all_does_not_kill_it(
+    upstream: Upstream, serving: Callable[..., Server], workers: str, told: str
+) -> None:
+    options = ["--upstream", serving(upstream).url, "--port", "0", "--workers", workers]
+    command = [COMMAND[0], "-c", TOLD_AGAIN.format(told), *COMMAND[3:], *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=_hears_hangups) as process:
+        assert process.stdout is not None
+        for _ in range(int(workers)):
+            process.stdout.readline()
         process.terminate()
         assert process.wait(30) == 0
 
@@ -216,69 +237,3 @@ def _until_refused(url: str) -> None:
         except httpx.TransportError:  # one that was waiting when the socket was closed
             continue
     pytest.fail("connections are taken still")
-
-
-def test_a_name_that_no_host_can_have_is_named() -> None:
-    with pytest.raises(
-        ConfigFault, match=r"cannot listen on a\.\.b, port 0 \(no host can have this name\); give"
-    ):
-        listening(ServerPart(host="a..b", port=0))
-
-
-def test_a_port_that_is_taken_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(
-            ConfigFault, match=f"cannot listen on 127.0.0.1, port {port} .*in use.*server.port"
-        ):
-            listening(ServerPart(port=port))
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ""])
-def test_who_listens_takes_connections_at_once_on_one_port(host: str) -> None:
-    sockets = listening(ServerPart(host=host, port=0))
-    (port,) = {one.getsockname()[1] for one in sockets}
-    socket.create_connection(("127.0.0.1", port), timeout=10).close()
-    assert all(one.proto == socket.IPPROTO_TCP for one in sockets)  # else asyncio lets small pieces wait
-    for one in sockets:
-        one.close()
-
-
-@pytest.mark.parametrize("offer", ["Upgrade: h2c", "upgrade:h2c, foo/2"])
-def test_a_request_that_offers_another_protocol_keeps_its_body(
-    serving: Callable[..., Server], upstream: Upstream, offer: str
-) -> None:
-    body = b'{"model":"m","messages":[{"role":"user","content":"Upgrade: h2c"}]}'
-    head = (
-        f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{offer}\r\nConnection: Upgrade, HTTP2-Settings\r\n"
-    )
-    told = f"{head}HTTP2-Settings: AA\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-    with socket.create_connection(("127.0.0.1", serving(upstream, http=protocol()).port), timeout=20) as one:
-        for cut in (len(told), len(told) - 30):
-            one.sendall(told[:cut])
-            one.sendall(told[cut:])
-            assert one.recv(65536).startswith(b"HTTP/1.1 200")
-    assert upstream.requests == [json.loads(body)] * 2
-
-
-@pytest.mark.parametrize("pause", [False, True])
-def test_a_trailer_is_no_header(serving: Callable[..., Server], pause: bool) -> None:
-    seen: list[set[bytes]] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            return await Upstream()(scope, receive, send)
-        while (await receive()).get("more_body"):
-            continue
-        seen.append({name for name, _ in scope["headers"]})
-        return await Upstream._reply(send, 200, b"", [])
-
-    head = b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: X-Org\r\n\r\n2\r\n{}\r\n"
-    with socket.create_connection(("127.0.0.1", serving(app, http=protocol()).port), timeout=20) as one:
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, pause)
-        one.sendall(head)
-        one.sendall(b"0\r\nX-Org: acme\r\nAuthorization: Bearer a\r\n\r\n")
-        one.sendall(b"GET /y HTTP/1.1\r\nHost: x\r\nX-Own: 1\r\nConnection: close\r\n\r\n")
-        while one.recv(65536):
-            continue
-    assert seen == [{b"host", b"transfer-encoding", b"trailer"}, {b"host", b"x-own", b"connection"}]

@@ -75,8 +75,9 @@ def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
             self.should_exit = gateway.stopping = True
 
     server = Server(uvicorn.Config(gateway, **options))
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it
-        signal.signal(signal.SIGHUP, server.handle_exit)
+    for told in (signal.SIGTERM, signal.SIGHUP):  # uvicorn puts back what it finds; the process ends later
+        if signal.getsignal(told) is signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(told, server.handle_exit)
     server.run(sockets)
     return 0
 
