@@ -7,6 +7,7 @@ import asyncio
 import importlib.metadata
 import os
 import platform
+import re
 import time
 from datetime import date
 from importlib.util import find_spec
@@ -90,15 +91,38 @@ def _python() -> Finding:
 def _extras() -> list[Finding]:
     findings = []
     for feature, packages, extra in _FEATURES:
+        remedy = f"pip install 'cachelayer[{extra}]'"
         missing = [package for package in packages if not _there(package)]
+        named = [p.replace(".", "-").replace("_", "-") for p in packages if p != "faiss"]
         if missing:
-            remedy = f"pip install 'cachelayer[{extra}]'"
             findings.append(Finding("advice", feature, f"off, not installed: {', '.join(missing)}", remedy))
+        elif named and (old := _old(extra)):  # FAISS, which has several names, has a line of its own
+            findings.append(Finding("advice", feature, old, remedy))
         else:
-            named = [p.replace(".", "-").replace("_", "-") for p in packages if p != "faiss"]
             versions = ", ".join(f"{p} {_version(p)}" for p in named)
             findings.append(Finding("ok", feature, versions or "installed"))
     return findings
+
+
+def _old(extra: str) -> str:
+    """What is installed, but older than the extra asks for."""
+    try:
+        asked = "\n".join(importlib.metadata.requires("cachelayer") or ())
+    except importlib.metadata.PackageNotFoundError:  # run from the sources
+        return ""
+    needed = re.findall(rf"^([\w.-]+)(?:\[\w+\])?>=([\d.]+).*extra == .{extra}.$", asked, re.MULTILINE)
+    there = ((package, _version(package), least) for package, least in needed)
+    return ", ".join(f"{p} {v} where {least} is needed" for p, v, least in there if _older(v, least))
+
+
+def _older(version: str, than: str) -> bool:
+    return version[:1].isdigit() and _release(version) < _release(than)
+
+
+def _release(version: str) -> list[int]:
+    begins = re.match(r"\d[\d.]*", version)
+    numbers = begins[0].rstrip(".").split(".") if begins else []
+    return [*map(int, numbers), 0, 0, 0, 0][:4]
 
 
 def _there(package: str) -> bool:
@@ -114,12 +138,16 @@ def _version(package: str) -> str:
 
 
 def _faiss() -> list[Finding]:
-    here = [d.metadata["Name"] for d in importlib.metadata.distributions() if d.metadata["Name"] in _FAISS]
+    installed = {d.metadata["Name"] for d in importlib.metadata.distributions()}
+    here = [name for name in _FAISS if name in installed]
     if len(here) > 1:
         remedy = f"keep one: pip uninstall {' '.join(here[1:])}; all of them install the same module"
         return [Finding("problem", "FAISS", f"{len(here)} distributions: {', '.join(here)}", remedy)]
     if not here:
         return list(checks.gpu(None, 0))
+    extra = here[0].removeprefix("faiss-")
+    if old := _old(extra):
+        return [Finding("advice", "FAISS", old, f"pip install 'cachelayer[{extra}]'")]
     from ..semantic.index.codes import load_faiss
 
     try:

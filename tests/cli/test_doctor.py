@@ -25,6 +25,21 @@ def test_a_missing_extra_is_advice_with_the_command(
     assert "pip install 'cachelayer[local]'" in capsys.readouterr().out
 
 
+def test_a_package_older_than_its_extra_asks_for_is_advice_with_both_versions_and_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, version in (("hiredis", "3.1.9"), ("faiss-cpu", "1.9.0.post1"), ("uvicorn", "0.51")):
+        (tmp_path / f"{name.replace('-', '_')}-{version}.dist-info").mkdir()
+        told = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        (tmp_path / f"{name.replace('-', '_')}-{version}.dist-info" / "METADATA").write_text(told, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["doctor", "--no-model"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "shared tier: hiredis 3.1.9 where 3.2 is needed -> pip install 'cachelayer[redis]'" in told
+    assert "FAISS: faiss-cpu 1.9.0.post1 where 1.15 is needed -> pip install 'cachelayer[cpu]'" in told
+    assert "ok gateway: uvicorn 0.51, " in told
+
+
 def test_a_faiss_that_does_not_load_is_a_problem_among_the_other_findings(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
