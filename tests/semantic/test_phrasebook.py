@@ -13,8 +13,9 @@ from cachelayer.semantic.pairs.verifier import forbidding, late, reframed
 from cachelayer.semantic.text.particles import joined
 from cachelayer.semantic.text.phrasebook import Beside, Phrasebook, lines, phrases
 from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.repeats import core
 from cachelayer.semantic.text.signature import signature
-from cachelayer.semantic.text.variants import unvaried
+from cachelayer.semantic.text.variants import FORMS, unvaried
 from cachelayer.semantic.text.words import words
 
 TEXT = phrases()
@@ -31,6 +32,7 @@ FILLED = {
 }
 SAME = [
     ("Turn on the lights", "Switch the lights on"),
+    ("My flight was canceled", "My flight got cancelled"),
     ("Is the bar open this evening?", "Is the bar open tonight?"),
     ("When does the sale end?", "When is the sale over?"),
     ("What is a capacitor used for?", "What is the purpose of a capacitor?"),
@@ -163,6 +165,18 @@ def test_each_sentence_of_a_line_is_read_as_its_first(said: list[str], beside: B
         return FILLED.get(kind, kind.split("/")[0].replace("_", " "))
 
     assert len({unvaried(SLOT.sub(filled, one).split()) for one in said}) == 1
+
+
+def test_each_word_of_a_line_is_written_as_in_the_texts_that_it_is_looked_for_in():
+    for said, beside in lines(TEXT):
+        asked = [*beside.one, *beside.none]
+        for one in [*said, *asked]:
+            choices = [kind.replace("_", " ") for _, kinds in SLOT.findall(one) for kind in kinds.split("/")]
+            for phrase in [SLOT.sub("zebras", one), *choices]:
+                parts = [FORMS.get(word, word) for word in phrase.strip(" ^$").split()]
+                text = f"yesterday zebras {phrase.strip(' ^$')} again"
+                left = core(text, signature(text).words, words().spelling)
+                assert " ".join(parts) in " ".join(FORMS.get(word, word) for word in left), phrase
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)

@@ -17,7 +17,7 @@ from ..text.signature import ASKING, Signature
 from .inquiries import MEASURED, WHATS, behind_what
 
 _DEFINING: Final = frozenset(("explain", "define", "describe"))
-_TELLING: Final = frozenset("tell show know learn hear information info".split())
+_TELLING: Final = frozenset("tell show know learn hear information".split())
 _TELLING_ME: Final = _TELLING.union(
     """can could would will you please give me us i we want need like to a bit
     more some something anything everything all""".split()
@@ -37,7 +37,7 @@ _MEANT: Final = frozenset(
         """name title meaning mean means meant definition concept idea thing things like about explain define describe
         explanation description tell understand details detail simple simply short term terms word words exactly
         actually basically briefly called know just work works use used purpose role function process
-        overview introduction summary basics information info facts available""".split(),
+        overview introduction summary basics information facts available""".split(),
     )
 )
 """With these, too, one may ask what a thing is."""

@@ -65,7 +65,7 @@ _KINDS: Final = """
     christian christianity / muslim islam islamic / jewish judaism / hindu hinduism / buddhist buddhism / sikh sikhism
     christmas xmas / easter / thanksgiving / halloween / ramadan / diwali / hanukkah
     bank / hospital / library / pharmacy drugstore / supermarket / museum / airport / church / zoo / stadium / cinema
-    wifi wi-fi / parking / breakfast / towel / pool / gym / sauna
+    wifi / parking / breakfast / towel / pool / gym / sauna
     flu influenza / diabetes / asthma / measles / malaria / cancer / arthritis / pneumonia / hepatitis /
         anemia anaemia / epilepsy / migraine / tuberculosis / dementia / depression / stroke / acne / eczema /
         psoriasis / gout / autism
@@ -118,7 +118,7 @@ _KINDS: Final = """
     chrome / firefox / safari / edge / opera
     windows / macos mac / linux / ubuntu / android / ios iphone
     aws / azure / gcp
-    mysql / postgres postgresql / mongodb / sqlite / redis / oracle / mariadb / cassandra
+    mysql / postgresql / mongodb / sqlite / redis / oracle / mariadb / cassandra
     python / java / javascript / typescript / rust / golang / ruby / php / kotlin / swift / perl / scala / haskell
     react / angular / vue / svelte / django / flask / rails / laravel
     npm / pip / yarn / maven / gradle / cargo

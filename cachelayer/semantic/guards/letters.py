@@ -20,7 +20,7 @@ _DOING: Final = by_first(
 )
 _WORDS: Final = frozenset(_DOING)
 _WRITING: Final = frozenset(
-    """write writing draft compose letter email e-mail mail message note text speech card review apology complaint
+    """write writing draft compose letter email mail message note text speech card review apology complaint
     invitation resignation""".split()
 )
 _INVITED: Final = frozenset(("invite", "accept", "decline"))

@@ -29,7 +29,7 @@ _COUNTED: Final = frozenset(
 )
 _MENDED: Final = frozenset(
     """sentence sentences text texts paragraph paragraphs mistake mistakes error errors english writing essay email
-    e-mail letter heading title""".split()
+    letter heading title""".split()
 )
 _MARKED: Final = frozenset("case caps capital marks mark points point stop stops".split())
 _HINTS: Final = _ABOUT | _COUNTED | _MENDED | _MARKED

@@ -13,7 +13,7 @@ from .asked import any_of
 BESIDE: Final = frozenset(
     """app apps website websites site sites page pages webpage homepage online web faq faqs manual documentation docs
     instructions guide article articles video videos tutorial internet google menu menus button buttons option options
-    link links section tab icon place info information details question questions everywhere anywhere somewhere
+    link links section tab icon place information details question questions everywhere anywhere somewhere
     everything every single hour hours minute minutes day days week weeks month months year years age ages forever long
     time times while whole all morning afternoon evening today now far moment lot lots much more anymore many bit little
     first before ever since last ago recently same ask asked asking hold support service homework essay report paper

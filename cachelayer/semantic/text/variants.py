@@ -24,7 +24,7 @@ _PAID: Final = frozenset(
 )
 NAMES: Final = frozenset(
     """ai artificial intelligence 2fa tv eu uk usa european union united kingdom states america czech republic czechia
-    new york city nyc javascript js typescript ts kubernetes k8s ceo python vitamin c pdf pdfs csv sms atm ac ssn prs
+    new york city nyc javascript typescript ts kubernetes ceo python vitamin c pdf pdfs csv sms atm ac ssn prs
     env html css ruby rust php kotlin swift""".split()
 )
 """Words of phrases that may be written as names are. Where another one is, it may be a title: 'Who stars in Mom?'."""
