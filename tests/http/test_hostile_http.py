@@ -97,6 +97,24 @@ async def test_numbers_that_no_float_holds_are_not_all_the_same(
         assert "beyond 64 bits" in told.header("cache-status")
 
 
+@pytest.mark.parametrize(
+    "number", ["1E400", "-1e+309", "1.5e0400", f"{10**309}.5", str(2**64), str(-(2**63) - 1)]
+)
+@pytest.mark.parametrize(
+    "form", ['{{"seed":{0}}}', '{{ "seed": {0} }}', '{{ "a": [0, {{"b": [1.5, {0}]}}] }}']
+)
+def test_a_number_beyond_64_bits_is_seen_in_whatever_form_and_place(number: str, form: str) -> None:
+    with pytest.raises(Unreadable, match="beyond 64 bits"):
+        parse(form.format(number).encode())
+
+
+@pytest.mark.parametrize(
+    "number", ["1e-400", "1e0005", "1E+99", str(2**63 - 1), str(-(2**63)), "0." + 30 * "3"]
+)
+def test_a_number_within_64_bits_is_read_in_whatever_form(number: str) -> None:
+    assert parse(f'{{ "seed": {number} }}'.encode()) == {"seed": json.loads(number)}
+
+
 @pytest.mark.parametrize("why", [{"key": None}, {"range": "bytes=0-1"}, {"content_encoding": "gzip"}])
 async def test_only_if_cached_never_reaches_the_app_by_another_way(
     upstream: Upstream, layer: CacheLayer, why: dict[str, Any]
