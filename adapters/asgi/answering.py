@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from copy import copy
 from typing import Any
 
 from cachelayer.flow.relay import pass_on
@@ -37,6 +38,8 @@ class Answering(Delivery):
     watch: Watch | None = None
     exchange: Exchange | None = None
     """Through which the app was asked last."""
+    riding: tuple[Landing, AsyncIterator[Any]] | None = None
+    """A stream under way that is to be made whole, as it was found, and a reader of it."""
 
     # asking ------------------------------------------------------------------------------------------------------
 
@@ -123,6 +126,9 @@ class Answering(Delivery):
                 return
             if outcome is None or outcome.source not in _OWN:
                 exchange.set_aside()
+            if outcome is None and self.riding is not None:
+                await self._ride(call, *self.riding)
+                return
             if outcome is None:
                 raise Again
             if outcome.source in _OWN:
@@ -145,7 +151,10 @@ class Answering(Delivery):
                 await self._alone(fields)
 
     def suits(self, landing: Landing, led: bool) -> bool:
-        """Whether what is kept or under way may answer this caller; what was just made for this request may."""
+        """Whether what is kept or under way may answer this caller; what was just made for this request may.
+
+        Whether a stream under way can be made whole is known at its end: see `riding`.
+        """
         if led and landing.source in _OWN:
             return True
         slot = landing.slot
@@ -157,6 +166,9 @@ class Answering(Delivery):
             return False
         if landing.recording is None:
             return landing.frozen is None or self.suffices(landing.frozen)
+        if self.served.route.openai and not self.wanted.stream:
+            self.riding = copy(landing), landing.recording.reader()
+            return False
         head = landing.recording.first()
         return head is None or not self.wanted.usage or bool(head.answer()[3])
 

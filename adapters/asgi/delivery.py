@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.answers.frozen import Frozen
 from cachelayer.flow.aside import turn
+from cachelayer.keep.call import Call, Landing
 from cachelayer.keep.streams import short
-from cachelayer.types import Outcome, Source
+from cachelayer.types import Outcome, Reason, Source
 
 from . import replay, status
 from .exchange import BODY, START
@@ -59,7 +60,7 @@ class Delivery:
         answer = outcome.answer
         live = outcome.source is Source.COALESCED
         if (live and slot is None) or outcome.age is None:
-            headers = [self._collapsed(outcome)]
+            headers = [self._collapsed(outcome.misses)]
         else:
             ttl = None if slot is None else self.served.raws.age(slot)[1]
             headers = self._hit_headers(status.detail_of(outcome), outcome.age, ttl)
@@ -74,10 +75,8 @@ class Delivery:
             return [status.veiled(cache_status)]
         return [cache_status, (b"age", b"%d" % max(0, int(age)))]
 
-    def _collapsed(self, outcome: Outcome) -> status.Header:
-        return self.r.revealed(
-            status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name)
-        )
+    def _collapsed(self, misses: Mapping[str, Reason]) -> status.Header:
+        return self.r.revealed(status.missed(misses, status=200, collapsed=True, name=self.settings.name))
 
     async def _send_whole(self, answer: tuple[Any, ...], headers: list[status.Header]) -> None:
         media, language = answer[0], answer[1]
@@ -87,9 +86,7 @@ class Delivery:
             await self._start(_EVENTS, language, headers)
             await self._send_events(_one(events))
             return
-        body = replay.whole(answer)
-        await self._start(media, language, headers, len(body))
-        await self.r.send({"type": BODY, "body": body, "more_body": False})
+        await self._send_body(media, language, headers, replay.whole(answer))
 
     async def _send_stream(
         self,
@@ -105,9 +102,9 @@ class Delivery:
             media, language, terms, recorded_usage = await self._head(pieces)
             headers = _aged(headers, terms)
             if not self.wanted.stream and openai:
-                body = replay.as_whole(await self._all(pieces, kept))
-                await self._start(_JSON, language, headers, len(body))
-                await self.r.send({"type": BODY, "body": body, "more_body": False})
+                await self._send_body(
+                    _JSON, language, headers, replay.as_whole(await self._all(pieces, kept))
+                )
                 return
             if self.wanted.usage and not recorded_usage:
                 raise Again
@@ -117,12 +114,28 @@ class Delivery:
         finally:
             await pieces.aclose()  # type: ignore[attr-defined]
 
+    async def _send_body(
+        self, media: bytes, language: bytes, headers: list[status.Header], body: bytes
+    ) -> None:
+        await self._start(media, language, headers, len(body))
+        await self.r.send({"type": BODY, "body": body, "more_body": False})
+
     async def _head(self, pieces: AsyncIterator[Any]) -> Any:
         """The first item of another's recording. Raises Again if that one failed before it said anything."""
         try:
             return await anext(pieces)
         except StopAsyncIteration:
             raise Again from None
+
+    async def _ride(self, call: Call, landing: Landing, pieces: AsyncIterator[Any]) -> None:
+        """A stream under way to who wants it whole, and is counted once it is known that there is a whole."""
+        try:
+            _, language, terms, _ = await self._head(pieces)
+            body = replay.as_whole(await self._all(pieces, None))
+        finally:
+            await pieces.aclose()  # type: ignore[attr-defined]
+        self.served.engine.delivery.count(call, landing, led=False)
+        await self._send_body(_JSON, language, _aged([self._collapsed(call.misses)], terms), body)
 
     async def _all(self, pieces: AsyncIterator[Any], kept: Frozen | None) -> bytes:
         """The stream to be made whole: of one that is kept events that add to one text are one."""

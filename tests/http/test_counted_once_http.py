@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 
 import pytest
@@ -101,6 +102,25 @@ async def test_a_whole_answer_made_of_a_kept_stream_is_one_hit(
     for _ in range(5):
         assert (await c.chat("hello", headers=origin)).hit
     assert counted(layer) == {"backend": 1, "memory": 5}
+
+
+@pytest.mark.parametrize(
+    ("breaks", "sources"), [({}, {"backend": 1, "coalesced": 2}), ({"error_after": 2}, {"backend": 3})]
+)
+async def test_who_waits_for_a_stream_to_be_made_whole_is_counted_by_what_it_turns_out_to_be(
+    c: Client, upstream: Upstream, layer: CacheLayer, breaks: dict[str, int], sources: dict[str, int]
+) -> None:
+    asked = json.dumps({"say": "hello there you", "hold": "g", "hold_after": 1, **breaks})
+    calls = [c.chatting(asked, stream=True)]
+    await calls[0].parts(1)
+    calls += [c.chatting(asked) for _ in range(2)]
+    await asyncio.sleep(0)
+    upstream.gate("g").set()
+    answers = [await call.wait() for call in calls]
+    for answer in answers[1:]:
+        assert answer.json()["choices"][0]["message"]["content"] == "hello there you"
+    assert counted(layer) == sources
+    assert len(upstream.requests) == sources["backend"]
 
 
 @pytest.mark.parametrize("stale", [{}, {"stale_if_error": 600, "stale_while_revalidate": 300}])
