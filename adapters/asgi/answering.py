@@ -114,7 +114,7 @@ class Answering(Delivery):
         try:
             call, ahead = self.served.call(exchange.ask, fields), None
             call.suits, call.kept_only = self.suits, self.r.asked.only_if_cached
-            if self.served.ahead and call.reason is None:
+            if self.served.ahead and call.reason is None and call.parent is None:
                 exchange.ahead = ahead = Ahead(self.r, call, self.watch)
             try:
                 outcome, slot = await self.served.engine.handed(call)

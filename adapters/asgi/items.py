@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from cachelayer.flow.together import Gathering
+from cachelayer.keep.parts import UNDATED
 from cachelayer.types import Outcome
 
 from .exchange import Exchange, Failed, Unshared
@@ -53,7 +54,7 @@ class Items:
 
     async def item(self, at: int, base: dict[str, Any]) -> Outcome:
         """One item's outcome, from the tiers or from the one call."""
-        member = _Member(partial(self.gathering.need, at), partial(self.renewing.need, at))
+        member = _Member(partial(self._made, self.gathering, at), partial(self._made, self.renewing, at))
         answering, served = self.answering, self.answering.served
         fields = {**base, "input": self.items[at]}
         call = served.call(member.ask, fields)
@@ -66,6 +67,12 @@ class Items:
         if not member.needed:
             self.gathering.known()
         return outcome
+
+    async def _made(self, gathering: Gathering, at: int) -> Any:
+        """One item's answer, built on all that was used for its batch."""
+        answer, used = await gathering.need(at)
+        self.answering.served.engine.noting.pass_on(used, UNDATED)
+        return answer
 
     def close(self) -> None:
         """The caller has its answer, or left; what arrives later is for the others who share it."""
@@ -81,7 +88,7 @@ class Items:
         whole = len(needed) == len(self.order)
         exchange = self._exchange(needed, whole)
         try:
-            answers, usage = _read(await exchange.ask(), len(needed))
+            answers, usage = await self._asked(exchange, len(needed))
         except (Refused, Failed):
             if not self._over and (whole or exchange.status == 429 or exchange.status >= 500):
                 self._keep(exchange)
@@ -96,8 +103,14 @@ class Items:
     async def _renew(self, needed: list[int]) -> Sequence[Any]:
         """Fetch in the background, for a caller who was given stale ones."""
         exchange = self._exchange(needed, len(needed) == len(self.order)).again()
-        answers, _ = _read(await exchange.ask(), len(needed))
+        answers, _ = await self._asked(exchange, len(needed))
         return answers
+
+    async def _asked(self, exchange: Exchange, count: int) -> tuple[Sequence[Any], Any]:
+        """Each item with what was used for all, and what the app says of usage. Raises Refused."""
+        with self.answering.served.engine.noting.apart() as used:
+            answers, usage = _read(await exchange.ask(), count)
+        return [(answer, used) for answer in answers], usage
 
     def _exchange(self, needed: list[int], whole: bool) -> Exchange:
         exchange = self.answering.r.exchange()

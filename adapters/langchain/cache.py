@@ -129,7 +129,7 @@ class CacheLayerCache(Undivided, BaseCache):
     def _raw_of(self, prompt: str, llm_string: str) -> bytes | None:
         """What leads straight to an entry; None if more than tenant and arguments decides."""
         scope = self._handle.scope
-        if not self._handle.function.linkable or (scope is not None and (scope.build or not scope.direct)):
+        if not self._handle.function.linkable or (scope is not None and not scope.direct):
             return None
         tenant = None if scope is None else scope.tenant
         head = f"{len(llm_string)},{-1 if tenant is None else len(tenant)},{tenant}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xxhash import xxh3_64_intdigest
 
 from ..exact.memory.slot import Slot
@@ -9,6 +11,7 @@ from ..exact.memory.table import Raws
 from ..types import Reason
 from .call import Function
 from .keeper import Keeper
+from .scope import Scope, enclosing
 
 
 class TransportForms:
@@ -18,20 +21,23 @@ class TransportForms:
     (path, tenant, headers) belongs in the bytes.
     """
 
-    def __init__(self, function: Function, keeper: Keeper) -> None:
-        self._function, self._keeper = function, keeper
+    def __init__(self, function: Function, keeper: Keeper, scope: Callable[[], Scope | None]) -> None:
+        self._function, self._keeper, self._scope = function, keeper, scope
         self._table: Raws = {}
         self._now = keeper.clock.monotonic
 
     def find(self, raw: bytes, at: float | None = None) -> Slot | None:
-        """The fresh entry that `raw` leads to, counted as a hit; takes no lock. `at`: now, if known already."""
+        """The fresh entry that `raw` leads to, counted as a hit; takes no lock. `at`: now, if known already.
+
+        None while an answer is being made in this context: the path notes what that one uses.
+        """
         if at is None:
             at = self._now()
         pair = self._table.get(xxh3_64_intdigest(raw))
         if pair is None or pair[0] != raw:
             return None
-        slot, stats = pair[1], self._function.stats
-        if slot.fresh_until <= at:
+        slot, stats, scope = pair[1], self._function.stats, self._scope()
+        if slot.fresh_until <= at or (scope is not None and enclosing(scope) is not None):
             return None
         slot.hits += 1
         slot.used = at

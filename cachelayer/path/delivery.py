@@ -60,7 +60,7 @@ class Delivery:
         if call.suits is not None and not call.suits(landing, led):
             return None, landing.slot
         if led and call.sent_ahead:
-            landing.delivered = landing.due is not None and call.span is None and call.parent is None
+            landing.delivered = landing.due is not None and call.span is None
             if not landing.delivered:
                 self.count(call, landing, led)
             return None, None

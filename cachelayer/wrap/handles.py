@@ -121,7 +121,7 @@ class Handle:
 
     def transport_forms(self) -> TransportForms:
         """A table of a transport's raw forms for this function."""
-        return TransportForms(self.function, self.engine.keeper)
+        return TransportForms(self.function, self.engine.keeper, self._scope)
 
     async def bypass(self, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer; nothing is read or stored."""
