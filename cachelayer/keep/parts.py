@@ -108,8 +108,7 @@ class Noting:
         call.build = build
         if parent is not None and (function.similar or parent.ambient):
             self.inherit(call, parent)
-            build.parts.update(all_parts(parent))
-            build.ends = end_of(parent)
+            _merge(build, parent)
         return self._enter(build)
 
     def end(self, call: Call, token: Token[Scope | None]) -> None:
@@ -167,6 +166,15 @@ class Noting:
         finally:
             self._leave(used, token)
 
+    @contextmanager
+    def step(self, since: int, *, pure: bool) -> Iterator[None]:
+        """What is used within is passed on, also where it fails; see `pass_on`."""
+        try:
+            with self.apart() as used:
+                yield
+        finally:
+            self.pass_on(used, since, pure=pure)
+
     def pass_on(self, used: Build, since: int, *, besides: Collection[str] = (), pure: bool = False) -> None:
         """What is made here, or later, used all this, which began to be read in the epoch `since`.
 
@@ -193,8 +201,7 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
         if inner is not None and (inner.makers or inner.streams):
             build.streams.append(inner)
         elif inner is not None:
-            build.parts.update(inner.parts)
-            build.ends = min(build.ends, inner.ends)
+            _merge(build, inner)
     else:
         tags = slot.tags
         build.ends = min(build.ends, slot.ends)
@@ -202,6 +209,23 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
             build.parts[answer_tag(slot.digest)] = call.since
     tags = () if isinstance(tags, Reason) else tags
     _use(build, call.function, call.tenant, call.digest, tags, call.since)
+
+
+def take_failure(call: Call, faults: Faults) -> None:
+    """A cached function failed, of which something else may be made: that goes with what the failure came of.
+
+    What a call was built from that somebody else made is not known here, so what is made of its failure goes with
+    anything.
+    """
+    build = call.parent
+    if build is None:
+        return
+    if call.build is not None:
+        _merge(build, call.build)
+    elif call.reason is None:
+        build.parts[ANYTHING] = UNDATED
+    tags = own_tags(call, faults)
+    _use(build, call.function, call.tenant, call.digest, () if isinstance(tags, Reason) else tags, call.since)
 
 
 def made_of(tags: Iterable[str], ends: float) -> Build:
@@ -224,6 +248,11 @@ def _use(
         parts[tenant_tag(tenant)] = since
     parts.update(dict.fromkeys(tags, since))
     _bound(build)
+
+
+def _merge(build: Build, used: Build) -> None:
+    build.parts.update(all_parts(used))
+    build.ends = min(build.ends, end_of(used))
 
 
 def _bound(build: Build) -> None:

@@ -40,10 +40,8 @@ class Prompts:
         cached = self._registry.wrap(render, options=options, wire=False)
 
         def rendered(**variables: Any) -> str:
-            since = self._engine.keeper.epoch
-            with self._engine.noting.apart() as used:
+            with self._engine.noting.step(self._engine.keeper.epoch, pure=True):
                 text: str = cached(variables)
-            self._engine.noting.pass_on(used, since, pure=True)
             return text
 
         return rendered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from operator import index
 from typing import Any, SupportsIndex
@@ -125,6 +125,14 @@ class Retrieval(Undivided):
     async def _found(self, call: Call, again: Call) -> tuple[Outcome, Call]:
         """What is known, or made anew by the second call where it holds too few or not what a similar one wants; and
         the call that it answers."""
+        try:
+            return await self._known(call, again)
+        except Exception:  # what is made of that is not made of documents, which it would be made of
+            self._pass_on(call, [corpus_tag(self.corpus)])
+            self._pass_on(again, [])
+            raise
+
+    async def _known(self, call: Call, again: Call) -> tuple[Outcome, Call]:
         outcome, slot = await self._engine.landed(call)
         enough = serves(outcome.answer, self._wanted(call.args, call.kwargs))
         if enough and outcome.match == "similar":
@@ -143,12 +151,16 @@ class Retrieval(Undivided):
         """The documents that are wanted, which alone are passed on as parts."""
         found = outcome.answer["documents"]
         outcome.answer = outcome.answer.get("best", found)[: self._wanted(call.args, call.kwargs)]
-        used, wanted = call.parent, self._tags(outcome.answer)
-        assert used is not None
-        used.parts.update(dict.fromkeys([*wanted, corpus_tag(self.corpus)], call.since))
+        wanted = self._tags(outcome.answer)
         rest = {*self._tags(found)}.difference(wanted)
-        self._engine.noting.pass_on(used, call.since, besides=rest)
+        self._pass_on(call, [*wanted, corpus_tag(self.corpus)], besides=rest)
         return outcome
+
+    def _pass_on(self, call: Call, tags: list[str], *, besides: Collection[str] = ()) -> None:
+        used = call.parent
+        assert used is not None
+        used.parts.update(dict.fromkeys(tags, call.since))
+        self._engine.noting.pass_on(used, call.since, besides=besides)
 
     async def added(self, documents: Sequence[Any]) -> int:
         """New documents came in (texts, or documents as the retriever returns them): forget the results they change.

@@ -127,17 +127,13 @@ class _Tool:
 
         def now(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
-            with noting.apart() as used:
-                result = self.cached(named)
-            noting.pass_on(used, since, pure=pure)
-            return result
+            with noting.step(since, pure=pure):
+                return self.cached(named)
 
         async def later(*args: Any, **arguments: Any) -> Any:
             named, since = self._named(args, arguments), self._tools.epoch
-            with noting.apart() as used:
-                result = await self.cached(named)
-            noting.pass_on(used, since, pure=pure)
-            return result
+            with noting.step(since, pure=pure):
+                return await self.cached(named)
 
         return later if self.awaited else now
 

@@ -19,7 +19,7 @@ from ..flow.reentrancy import Alone, Itself
 from ..flow.singleflight import SingleFlight
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
-from ..keep.parts import Noting
+from ..keep.parts import Noting, take_failure
 from ..keep.streams import is_async_stream, is_plain_stream
 from ..keep.terms import begin
 from ..protocols import Clock
@@ -96,8 +96,10 @@ class Engine:
             return deliver(call, await self._bypass(call), True)
         except Alone:
             landing, led = await late(call), True
-        except BaseException:
+        except BaseException as fault:
             self.faults.attempt_now("leave", call.leave)
+            if isinstance(fault, Exception) and not call.begun:
+                take_failure(call, self.faults)
             raise
         if not led:
             self.keeper.deferred.settle()
@@ -143,8 +145,7 @@ class Engine:
                 if call.function.plain and is_plain_stream(answer):  # made in a thread
                     return await self._begun(call, self.keeping.record_now(call, answer, started))
         except Exception:
-            stale = self._stale(call)
-            if stale is not None:
+            if (stale := self._stale(call)) is not None:
                 return stale
             raise
         finally:
@@ -162,8 +163,7 @@ class Engine:
             streams = noted is not None and is_plain_stream(answer)
             return self.keeping.record_now(call, answer, started) if streams else answer
         except Exception:
-            stale = self._stale(call)
-            if stale is not None:
+            if (stale := self._stale(call)) is not None:
                 return stale
             raise
         finally:
@@ -174,7 +174,10 @@ class Engine:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         self.tiers.let_go(call)
-        return self.keeping.standing_in(call)
+        stale = self.keeping.standing_in(call)
+        if stale is None:
+            take_failure(call, self.faults)
+        return stale
 
     async def _begun(self, call: Call, landing: Landing) -> Landing:
         """A stream's landing; or a stale answer's, if one may stand in and the stream fails before its first chunk."""
@@ -195,8 +198,7 @@ class Engine:
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
         except Exception:
-            stale = self._stale(call)
-            if stale is not None:
+            if (stale := self._stale(call)) is not None:
                 return stale
             raise
         return self._passed(call, answer, started)
@@ -244,6 +246,10 @@ class Engine:
             return deliver(call, self._bypass_now(call), True)
         except Alone:
             landing, led = lead(), True
+        except Exception:
+            if not call.begun:
+                take_failure(call, self.faults)
+            raise
         if not led and not landing.shareable:
             landing, led = lead(), True
         return deliver(call, landing, led)
