@@ -24,6 +24,9 @@ from .scope import Build, Scope, around
 MAX_TENANTS = 4096
 """Tenants per function that have raw forms of their own; beyond that, those of the oldest are dropped."""
 
+Tags = tuple[str, ...] | Reason | None
+"""An answer's own tags, or why they cannot be made; None before they are filled in."""
+
 
 class Function:
     """One wrapped callable: identity, policy, counters, and where its answers are kept."""
@@ -164,8 +167,8 @@ class Call:
     and the caller has gone on meanwhile."""
     compared: Any = None
     """The argument that the owner's vectors compare, once it has been looked at."""
-    tags: tuple[str, ...] | Reason | None = None
-    """The tags of its answer, or why they cannot be made; None if there are no templates to fill in."""
+    tags: Tags = None
+    """Of its answer, if there are templates to fill in."""
 
     def __init__(
         self,
@@ -251,12 +254,16 @@ class Landing:
     delivered = False
     """Whether its caller has it already, and is counted when it is kept."""
     build: Build | None = None
+    digest = 0
+    tags: Tags = None
+    """Of the call that it was made for."""
 
     def __init__(self, source: Source, call: Call | None = None) -> None:
         """`call`: the call that this process makes the answer for, if it does."""
         self.source = source
         if call is not None:
             self.epoch, self.build, self.span = call.epoch, call.build, call.span
+            self.digest, self.tags = call.digest, call.tags
 
     @property
     def shareable(self) -> bool:

@@ -16,8 +16,7 @@ from typing import Final
 
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
-from ..types import Reason
-from .call import Call, Function, Landing
+from .call import Call, Function, Landing, Tags
 from .scope import Build, Scope, around
 from .terms import own_tags
 
@@ -195,28 +194,25 @@ def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
 
 def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
     """Another cached answer was used: its parts are parts of this one, its tags are too, and so is it."""
-    slot = landing.slot
-    if slot is None:
-        tags, inner = own_tags(call, faults), landing.build
-        if inner is not None and (inner.makers or inner.streams):
-            build.streams.append(inner)
-        elif inner is not None:
-            _merge(build, inner)
-    else:
-        tags = slot.tags
+    slot, inner = landing.slot, landing.build
+    if slot is not None:
         build.ends = min(build.ends, slot.ends)
         if slot.digest != call.digest:  # another request's answer
             build.parts[answer_tag(slot.digest)] = call.since
-    tags = () if isinstance(tags, Reason) else tags
-    _use(build, call.function, call.tenant, call.digest, tags, call.since)
+        _use(build, call.function, call.tenant, call.digest, slot.tags, call.since)
+        return
+    if inner is not None and (inner.makers or inner.streams):
+        build.streams.append(inner)
+    elif inner is not None:
+        _merge(build, inner)
+    _use(build, call.function, call.tenant, call.digest, own_tags(call, faults), call.since)
+    if landing.digest != call.digest:  # of another request, and under way
+        _use(build, call.function, call.tenant, landing.digest, landing.tags, call.since)
 
 
 def take_failure(call: Call, faults: Faults) -> None:
-    """A cached function failed, of which something else may be made: that goes with what the failure came of.
-
-    What a call was built from that somebody else made is not known here, so what is made of its failure goes with
-    anything.
-    """
+    """A cached function failed: what is made of that goes with what the failure came of; with anything where somebody
+    else made the call, since that is not known here."""
     build = call.parent
     if build is None:
         return
@@ -224,8 +220,7 @@ def take_failure(call: Call, faults: Faults) -> None:
         _merge(build, call.build)
     elif call.reason is None:
         build.parts[ANYTHING] = UNDATED
-    tags = own_tags(call, faults)
-    _use(build, call.function, call.tenant, call.digest, () if isinstance(tags, Reason) else tags, call.since)
+    _use(build, call.function, call.tenant, call.digest, own_tags(call, faults), call.since)
 
 
 def made_of(tags: Iterable[str], ends: float) -> Build:
@@ -236,9 +231,7 @@ def made_of(tags: Iterable[str], ends: float) -> Build:
     return build
 
 
-def _use(
-    build: Build, function: Function, tenant: str | None, digest: int, tags: Iterable[str], since: int
-) -> None:
+def _use(build: Build, function: Function, tenant: str | None, digest: int, tags: Tags, since: int) -> None:
     """Note an answer that was used: its tags, and those by which it is declared invalid. `digest`: 0 without a key."""
     parts = build.parts
     parts[function_tag(function.name)] = since
@@ -246,7 +239,8 @@ def _use(
         parts[answer_tag(digest)] = since
     if tenant is not None and tenant != build.tenant:
         parts[tenant_tag(tenant)] = since
-    parts.update(dict.fromkeys(tags, since))
+    if isinstance(tags, tuple):
+        parts.update(dict.fromkeys(tags, since))
     _bound(build)
 
 

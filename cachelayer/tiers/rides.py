@@ -52,6 +52,7 @@ class Rides:
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
         own.entry = landing.entry
         own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
+        own.digest, own.tags = landing.digest, landing.tags
         own.similarity, own.confidence = decision.similarity, decision.confidence
         return own
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from cachelayer import CacheLayer, Policy, Source
 from cachelayer.testing import ManualClock, WordEmbedder
@@ -40,6 +43,35 @@ async def test_what_was_built_on_the_answer_to_another_wording_goes_with_that_an
         await mail("hi, how do i reset the hub pls")
         assert (await fact.outcome("hi, how do i reset the hub pls")).match == "similar"
         await fact.invalidate("How do I reset the hub?")
+        assert (await mail.outcome("hi, how do i reset the hub pls")).source is Source.BACKEND
+
+
+@pytest.mark.parametrize("by", ["arguments", "tag"])
+async def test_what_was_built_on_the_stream_of_another_wording_goes_with_it(by: str) -> None:
+    go_on = asyncio.Event()
+    async with CacheLayer(embedder=WordEmbedder()) as layer:
+
+        @layer.cached(tags=["asked:{question}"])
+        async def fact(question: str) -> AsyncIterator[str]:
+            yield "Hold "
+            await go_on.wait()
+            yield "the button."
+
+        @layer.cached(semantic=False)
+        async def mail(question: str) -> str:
+            return "".join([word async for word in fact(question)])
+
+        first = fact("How do I reset the hub?")
+        await anext(first)
+        asked = asyncio.ensure_future(mail("hi, how do i reset the hub pls"))
+        while not layer.stats()["similar"]["joined"]:
+            await asyncio.sleep(0)
+        go_on.set()
+        assert await asked == "Hold the button."
+        if by == "tag":
+            await layer.invalidate(tags=["asked:How do I reset the hub?"])
+        else:
+            await fact.invalidate("How do I reset the hub?")
         assert (await mail.outcome("hi, how do i reset the hub pls")).source is Source.BACKEND
 
 
