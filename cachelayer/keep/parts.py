@@ -3,7 +3,6 @@
 A part is a tag of a special kind, and an answer carries the tags of all its parts, including its parts' parts, and
 those that their owners gave them. So the graph takes no space beyond the entries, disappears and travels with them,
 and one invalidated tag invalidates all dependants, in every process. Nor is an answer fresh for longer than its parts.
-Pure but for the context variable that it is handed.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ class Noting:
 
         Once: what is made there later was not asked for it, and the context may be that of a loop that runs for ever.
         """
-        gone = self._gone(dict(context.parts)) if context.ambient else {}
+        gone = self._gone(all_parts(context)) if context.ambient else {}
         if gone:
             call.epoch = min(call.epoch, *gone.values())
             context.parts.update(dict.fromkeys(gone, UNDATED))
@@ -201,8 +200,8 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
             build.parts[answer_tag(slot.digest)] = call.since
         _use(build, call.function, call.tenant, call.digest, slot.tags, call.since)
         return
-    if inner is not None and (inner.makers or inner.streams):
-        build.streams.append(inner)
+    if inner is not None and _under_way(inner):
+        build.streams[inner] = None
     elif inner is not None:
         _merge(build, inner)
     _use(build, call.function, call.tenant, call.digest, own_tags(call, faults), call.since)
@@ -226,8 +225,7 @@ def take_failure(call: Call, faults: Faults) -> None:
 def made_of(tags: Iterable[str], ends: float) -> Build:
     """What an answer was built from that is not in memory, by the tags of its entry in the store."""
     build = Build()
-    build.parts = {tag: UNDATED for tag in tags if not tag.startswith("\0")}
-    build.ends = ends
+    build.parts, build.ends = {tag: UNDATED for tag in tags if not tag.startswith("\0")}, ends
     return build
 
 
@@ -251,11 +249,12 @@ def _merge(build: Build, used: Build) -> None:
 
 def _bound(build: Build) -> None:
     """Too many parts to tell apart become ANYTHING; of a mere context the latest are remembered."""
+    for one in list(build.streams):  # here and below other threads may note more, and forget the same
+        if not _under_way(one):
+            _merge(build, one)
+            build.streams.pop(one, None)
     if build.ambient:
-        for streams in build.streams:
-            build.parts.update(streams.parts)
-        build.streams.clear()
-        for tag in list(build.parts)[:-MOST]:  # other threads may note more, and forget the same
+        for tag in list(build.parts)[:-MOST]:
             build.parts.pop(tag, None)
     elif len(build.parts) > MOST:
         build.parts = {ANYTHING: UNDATED}
@@ -274,12 +273,16 @@ def end_of(build: Build) -> float:
     return inf if build.ambient else min([one.ends for one in _with_streams(build)])
 
 
+def _under_way(build: Build) -> bool:
+    return any(one.makers for one in _with_streams(build))
+
+
 def _with_streams(build: Build) -> Iterator[Build]:
     todo, seen = [build], {id(build)}
     while todo:
         one = todo.pop()
         yield one
-        for inner in one.streams:
+        for inner in list(one.streams):
             if id(inner) not in seen:
                 seen.add(id(inner))
                 todo.append(inner)

@@ -23,7 +23,7 @@ class Build:
         self.parts: dict[str, int] = {}  # see `parts.Noting.note`
         self.ends = inf
         """When the first of its parts is no longer fresh, monotonic seconds; not noted of a mere context."""
-        self.streams: list[Build] = []
+        self.streams: dict[Build, None] = {}
 
 
 def around(scope: Scope | None) -> Build | None:

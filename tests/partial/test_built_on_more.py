@@ -6,10 +6,11 @@ import contextvars
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from books import Books
 
 from cachelayer import CacheLayer, Source
 from cachelayer.keep.scope import Build
@@ -175,3 +176,24 @@ async def test_an_answer_that_uses_very_many_that_are_not_kept_holds_none_of_the
             return sum(type(one) is Build for one in gc.get_objects())
 
         assert await report("monday") < 100
+
+
+async def test_what_a_stream_used_to_its_end_is_part_of_what_is_made_later_in_its_context() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(Books(a="A", b="B"))
+
+        @layer.cached
+        async def talk(of: str) -> AsyncIterator[str]:
+            yield "well, "
+            yield (await search(of))[0]["text"]
+
+        @layer.cached
+        async def complete(prompt: str) -> str:
+            return prompt.upper()
+
+        await search("a")
+        said = "".join([word async for word in talk("b")])
+        await complete(said)
+        assert (await complete.outcome(said)).source is Source.MEMORY
+        await layer.invalidate(documents=["b"])
+        assert (await complete.outcome(said)).source is Source.BACKEND
