@@ -62,7 +62,7 @@ def tenant_tag(name: str) -> str:
 
 def answer_tag(digest: int) -> str:
     """The tag of another answer that was used."""
-    return f"{MARK}n{digest:032x}"
+    return f"{MARK}n{digest.to_bytes(16).hex()}"
 
 
 def built_on(digest: int) -> frozenset[str]:
@@ -187,7 +187,8 @@ def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
     build = scope.build
     if build is None or not build.makers:
         return
-    build.ends = min(build.ends, slot.ends)
+    if slot.ends < build.ends:
+        build.ends = slot.ends
     _use(build, function, scope.tenant, slot.digest, slot.tags, UNDATED)
 
 
@@ -237,9 +238,11 @@ def _use(build: Build, function: Function, tenant: str | None, digest: int, tags
         parts[answer_tag(digest)] = since
     if tenant is not None and tenant != build.tenant:
         parts[tenant_tag(tenant)] = since
-    if isinstance(tags, tuple):
-        parts.update(dict.fromkeys(tags, since))
-    _bound(build)
+    if tags and isinstance(tags, tuple):
+        for tag in tags:
+            parts[tag] = since
+    if build.ambient or len(parts) > MOST:
+        _bound(build)
 
 
 def _merge(build: Build, used: Build) -> None:
