@@ -198,26 +198,27 @@ class Holdings:
     async def forget(self, **what: Any) -> int:
         """Declare invalid and carry it out, in steps between which the loop runs; returns how many entries went.
 
-        It is declared once more at the end, because calls begun meanwhile may have read what was not gone yet. A step
-        that is not full left nothing: to wait for an empty one could take forever, since answers are made meanwhile.
+        Both once more at the end: calls begun meanwhile, in other threads even in one step, may have read what was not
+        gone yet, and have kept what they made of it. A step that is not full left nothing: to wait for an empty one
+        could take forever, since answers are made meanwhile.
         """
         declared, gone = self.declare(**what), 0
         while (step := self._carry_out(declared, STEP)) == STEP:
             gone += step
             await asyncio.sleep(0)
-        self.declare(**what)
-        return gone + step
+        return gone + step + self._carry_out(self.declare(**what), sys.maxsize)
 
     def forget_now(self, **what: Any) -> int:
-        """The same in one step, for who cannot await."""
-        return self._carry_out(self.declare(**what), sys.maxsize)
+        """The same in two steps, for who cannot await."""
+        return sum(self._carry_out(self.declare(**what), sys.maxsize) for _ in range(2))
 
     def forget_all(self, *, unheard: bool) -> None:
-        """Declare everything invalid and forget it in one step, for when no loop runs."""
-        self.declare(everything=True, unheard=unheard)
-        for memory in self.memories:
-            with self.lock:
-                memory.clear()
+        """Declare everything invalid and forget it, as `forget` does, for when no loop runs."""
+        for _ in range(2):
+            self.declare(everything=True, unheard=unheard)
+            for memory in self.memories:
+                with self.lock:
+                    memory.clear()
 
     def _carry_out(self, invalidation: Invalidation, limit: int) -> int:
         """Forget up to `limit` slots that an invalidation covers; returns how many. 0: all are gone."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.exact.keys.canonical import encode
+from cachelayer.exact.memory.slot import Slot
 from cachelayer.flow.attempt import Faults
 from cachelayer.flow.deferred import Deferred
 from cachelayer.keep.holdings import Holdings
@@ -76,3 +78,24 @@ def test_of_parts_exactly_those_are_gone_that_were_declared_invalid_after_each_w
     lost = {tag: [meant(one, (tag,), b"", 0) for one in told] for tag in read}
     gone = {tag: at for tag, at in read.items() if any(lost[tag][at:])}
     assert held.gone_since(read) == gone
+
+
+@pytest.mark.parametrize("how", ["forget_now", "forget", "forget_all"])
+async def test_what_another_thread_makes_of_an_answer_before_it_is_gone_goes_with_it(how: str) -> None:
+    begun: list[int] = []
+
+    def made_of(slot: Slot) -> None:
+        begun.append(held.epoch)
+        if len(begun) == 1:  # kept before the invalidation ends
+            looked_through.put(Slot(2, b"b", None, 10, tags=("a",)), 0.0)
+
+    held = Holdings(made_of, Deferred(Faults(ManualClock())))
+    looked_through, last = (held.memory(2**20, 2**20) for _ in range(2))
+    last.put(Slot(1, b"a", None, 10, tags=("a",)), 0.0)
+    if how == "forget_all":
+        held.forget_all(unheard=False)
+    else:
+        what: Any = {"tags": frozenset("a")}
+        assert (held.forget_now(**what) if how == "forget_now" else await held.forget(**what)) == 2
+    assert looked_through.at(2) is None
+    assert held.invalidated_since(begun[0], ("a",), b"", 3)  # kept after it
