@@ -31,14 +31,8 @@ class SimilarTier(Lookup):
         """Make a new answer findable and learn from it; False if it cannot be found by meaning or must not be added."""
         if self.state is not State.READY or not ask.text or not self.watch.may_write(ask):
             return False
-        if ask.query is None or ask.generation != self.generation:
-            ask.generation = self.generation
-            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
-            if ask.query is None or ask.generation != self.generation:
-                return False
         self._sweep()
-        answer = await as_learned(self.decider, self.embedder, answer, ask)
-        return self._admit(ask, entry_id, answer, value)
+        return await self._add(ask, entry_id, answer, value)
 
     async def adopt(
         self, ask: Ask, entry_id: int, answer: str | None, value: Any, vector: NDArray[np.float32] | None
@@ -51,18 +45,28 @@ class SimilarTier(Lookup):
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
         known = vector if held is None else held
         if known is not None and known.shape == (self.embedder.dimension,):
-            ask.query = Query(ask.text, known, ask.turns, ask.principal)
-        else:
-            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
-        answer = await as_learned(self.decider, self.embedder, answer, ask)
-        return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
+            ask.query, ask.generation = Query(ask.text, known, ask.turns, ask.principal), self.generation
+        return await self._add(ask, entry_id, answer, value, indexed=held is not None)
 
-    def _admit(
+    async def _add(
         self, ask: Ask, entry_id: int, answer: str | None, value: Any, *, indexed: bool = False
     ) -> bool:
+        """Learn and add, unless meanwhile the model changed or the answer left memory, as by an erasure."""
+        if ask.query is None or ask.generation != self.generation:
+            ask.generation = self.generation
+            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
+        if ask.query is None:
+            return False
+        answer = await as_learned(self.decider, self.embedder, answer, ask)
+        return ask.generation == self.generation and self._admit(ask, entry_id, answer, value, indexed)
+
+    def _admit(self, ask: Ask, entry_id: int, answer: str | None, value: Any, indexed: bool) -> bool:
         assert self.index is not None and ask.query is not None
         entry = Entry(ask.function, ask.partition, ask.text, ask.turns, answer, value)
         self.entries[entry_id] = entry
+        if not value.resident:  # asked once it is there: whoever drops it from now on finds it
+            self.entries.pop(entry_id, None)
+            return False
         if self._retyping is not None:
             self._retyped.add(entry_id, entry)
         self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
@@ -116,8 +120,11 @@ class SimilarTier(Lookup):
             self._faults.report("persist", refused)
 
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
-        """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss."""
-        if ask.query is not None:
+        """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss.
+
+        Not where the model changed since it was asked.
+        """
+        if ask.query is not None and ask.generation == self.generation:
             self.watch.answered(ask, answer)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)

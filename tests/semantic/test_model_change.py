@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from held_model import Slow
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
@@ -14,22 +15,8 @@ from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Embedded
 
 
-class Slow(WordEmbedder):
-    """Embeds batches when it is told to."""
-
-    def __init__(self, dimension: int) -> None:
-        super().__init__(dimension)
-        self.go = asyncio.Event()
-        self.asked = asyncio.Event()
-
-    async def embed(self, texts: Sequence[str]) -> Embedded:
-        self.asked.set()
-        await self.go.wait()
-        return await super().embed(texts)
-
-
-def make() -> CacheLayer:
-    policy = Policy(max_error_rate=0.05, shadow=0, budgets=Budgets(embed=20, search=20, verify=20))
+def make(shadow: float = 0) -> CacheLayer:
+    policy = Policy(max_error_rate=0.05, shadow=shadow, budgets=Budgets(embed=20, search=20, verify=20))
     return CacheLayer(policy=policy, embedder=WordEmbedder(64), verifier=SameWords())
 
 
@@ -119,3 +106,45 @@ async def test_a_request_whose_vector_is_the_old_model_s_is_not_compared_with_th
         await layer.flush()
         assert not layer.stats()["faults"]
         assert (await ask.outcome("is where my parcel")).source is Source.INDEX
+
+
+class Otherwise(WordEmbedder):
+    """Another model of the same size, to which cancelling is what resetting was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.identity = "otherwise"
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return await super().embed([text.replace("cancel", "reset") for text in texts])
+
+
+PROSE = "hold the only button for as long as it takes until the light has blinked two times"
+
+
+async def test_an_answer_that_is_read_while_the_model_changes_is_not_found_by_the_old_one_s_vector() -> None:
+    old = Slow(about="button")
+    async with CacheLayer(policy=Policy(max_error_rate=0.05, shadow=0), embedder=old) as layer:
+        ask = layer.wrap(Gate(lambda question: PROSE, opened=True), name="ask")
+        await ask("reset it")
+        await old.asked.wait()
+        await layer.change_model(Otherwise())
+        old.go.set()
+        await layer.flush()
+        assert (await ask.outcome("cancel it")).source is Source.BACKEND
+
+
+async def test_what_a_check_finds_out_after_the_model_changed_is_not_learned_by_the_new_one() -> None:
+    layer, gate = make(shadow=1), Gate(opened=True)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        await ask("where is my parcel")
+        await layer.flush()
+        await gate.entered()
+        gate.close()
+        assert (await ask.outcome("my parcel where is")).source is Source.INDEX
+        await gate.entered()
+        await layer.change_model(WordEmbedder(96))
+        gate.open()
+        await layer.flush()
+        assert not layer.stats()["faults"]
