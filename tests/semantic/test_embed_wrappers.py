@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from embedding_server import DIMENSION, EmbeddingServer, hashed, hashed_all
+from held_model import Slow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ async def test_the_cache_asks_once_per_text_and_keeps_the_order():
     assert np.allclose(made.vectors[:3], [direction(t) for t in "cba"], atol=1e-6)
     assert made.complete.tolist() == [True, True, True, False]
     assert (await cached.embed(["x" * 200])).complete.tolist() == [False]
+    assert (cached.identity, cached.dimension) == ("hash", DIMENSION)
 
 
 @given(texts=st.lists(st.text("ab", max_size=3), min_size=1, max_size=60), room=st.integers(1, 3000))
@@ -75,14 +77,18 @@ async def test_the_least_recently_used_text_goes_first():
     assert counted.batches == [["a"], ["b"], ["c"], ["d"], ["b"]]
 
 
-async def test_a_vector_known_already_needs_no_model():
-    counted = Counted()
-    cached = CachedEmbedder(wrap(counted))
-    cached.put("a", direction("a").astype(np.float32))
-    await cached.embed(["a"])
-    assert not counted.batches
-    assert (cached.identity, cached.dimension) == ("hash", DIMENSION)
-    assert cached.stats()["hits"] == 1
+@pytest.mark.parametrize("texts", [["a"], ["a", "b"]])
+async def test_what_is_being_embedded_while_all_is_forgotten_is_not_remembered(texts):
+    """A text of a tenant that was erased meanwhile stayed in memory, and went to the disk with the others."""
+    cached = CachedEmbedder(Slow())
+    embedding = asyncio.create_task(cached.embed(texts))
+    await cached.inner.asked.wait()
+    cached.clear()
+    cached.inner.go.set()
+    await embedding
+    assert (len(cached), cached.bytes) == (0, 0)
+    await cached.embed(texts)
+    assert len(cached) == len(texts)
 
 
 async def test_what_is_remembered_survives_the_process_for_the_same_model_only(tmp_path):

@@ -68,10 +68,11 @@ class CachedEmbedder:
         found = self._look_up(texts, tenant)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
+            into = self._entries
             made = await self.inner.embed(missing)
             for i, text in enumerate(missing):
                 found[text] = (made.vectors[i], bool(made.complete[i]))
-                self.put(text, *found[text], tenant)
+                self._put(into, _key(text, tenant), *found[text])
         entries = [found[text] for text in texts]
         return Embedded(
             vectors=np.stack([entry[0] for entry in entries]),
@@ -89,9 +90,10 @@ class CachedEmbedder:
         """The same for what lookups ask."""
         text = _key(texts[0], tenant)
         with self._lock:
-            entry = self._entries.get(text)
+            into = self._entries
+            entry = into.get(text)
             if entry is not None:
-                self._entries.move_to_end(text)
+                into.move_to_end(text)
                 self.hits += 1
             else:
                 self.misses += 1
@@ -99,23 +101,21 @@ class CachedEmbedder:
             vector, complete = entry
             return Embedded(vector[None], np.array([complete]))
         made = await self.inner.embed(texts)
-        self._put(text, made.vectors[0], bool(made.complete[0]))
+        self._put(into, text, made.vectors[0], bool(made.complete[0]))
         return made
 
-    def put(
-        self, text: str, vector: NDArray[np.float32], complete: bool = True, tenant: str | None = OWN
+    def _put(
+        self, into: OrderedDict[str, Entry], text: str, vector: NDArray[np.float32], complete: bool
     ) -> None:
-        """Remember a vector that is known already, as from a loaded index."""
-        self._put(_key(text, tenant), vector, complete)
-
-    def _put(self, text: str, vector: NDArray[np.float32], complete: bool) -> None:
         entry: Entry = (vector.copy(), complete)  # a row of a batch would keep the whole batch
         size = _size(text, entry)
         with self._lock:
+            if into is not self._entries:  # cleared while it was embedded
+                return
             self._drop(text)
             if size > self.max_bytes:
                 return
-            self._entries[text] = entry
+            into[text] = entry
             self.bytes += size
             while self.bytes > self.max_bytes:
                 self._drop(next(iter(self._entries)))
@@ -130,13 +130,13 @@ class CachedEmbedder:
         """Remember what `save` wrote; returns how many texts. A damaged file or another model's is none; blocks."""
         entries = load_entries(path, self.identity)
         for text, (vector, complete) in entries:
-            self._put(text, vector, complete)
+            self._put(self._entries, text, vector, complete)
         return len(entries)
 
     def clear(self) -> None:
-        """Forget everything: texts of an erased tenant must not stay."""
+        """Forget everything, and do not remember what is being embedded: texts of an erased tenant must not stay."""
         with self._lock:
-            self._entries.clear()
+            self._entries = OrderedDict()
             self.bytes = 0
         getattr(self.inner, "clear", lambda: None)()
 
