@@ -7,12 +7,13 @@ import gc
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from inspect import isawaitable
 from typing import Any
 
 import pytest
 from books import Books
 
-from cachelayer import CacheLayer, Source
+from cachelayer import CacheLayer, Policy, Source
 from cachelayer.keep.scope import Build
 from cachelayer.testing import ManualClock
 
@@ -197,3 +198,55 @@ async def test_what_a_stream_used_to_its_end_is_part_of_what_is_made_later_in_it
         assert (await complete.outcome(said)).source is Source.MEMORY
         await layer.invalidate(documents=["b"])
         assert (await complete.outcome(said)).source is Source.BACKEND
+
+
+async def coroutine(of: str) -> str:
+    return of.upper()
+
+
+def plain(of: str) -> str:
+    return of.upper()
+
+
+async def stream(of: str) -> AsyncIterator[str]:
+    yield of.upper()
+
+
+async def told(step: Any, of: str) -> str:
+    made = step(of)
+    return "".join([chunk async for chunk in made]) if step.__name__ == "stream" else str(await waited(made))
+
+
+async def waited(made: Any) -> Any:
+    return await made if isawaitable(made) else made
+
+
+@pytest.mark.parametrize("step", [coroutine, plain, stream])
+@pytest.mark.parametrize("how", ["tag", "call", "tenant", "time"])
+async def test_an_answer_that_its_arguments_lead_straight_to_is_a_part_like_any_other(
+    step: Any, how: str
+) -> None:
+    clock = ManualClock()
+    async with CacheLayer(semantic=False, clock=clock, policy=Policy(ttl="1h")) as layer:
+        price = layer.wrap(step, name="price", tags=["goods"], ttl="1m")
+
+        @layer.cached
+        async def offer(of: str) -> str:
+            with layer.scope(tenant="acme"):
+                return await told(price, of)
+
+        for _ in range(3):  # from the second time on
+            with layer.scope(tenant="acme"):
+                await told(price, "tea")
+        await offer("tea")
+        assert (await offer.outcome("tea")).source is Source.MEMORY
+        if how == "tag":
+            await layer.invalidate(tags=["goods"])
+        elif how == "tenant":
+            await layer.erase(tenant="acme")
+        elif how == "time":
+            clock.advance(61)
+        else:
+            with layer.scope(tenant="acme"):
+                await waited(price.invalidate("tea"))
+        assert (await offer.outcome("tea")).source is Source.BACKEND
