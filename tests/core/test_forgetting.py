@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, 
 from cachelayer.keep.holdings import STEP
 from cachelayer.testing import Gate
 from cachelayer.tiers.implied import implied, scope_of
+from cachelayer.types import Record
 
 
 @pytest.mark.parametrize(
@@ -205,3 +206,41 @@ def test_no_tag_of_a_users_stands_for_a_scope_whatever_it_is_called() -> None:
         for tag in implied(name, tenant):
             assert scope_of(tag) in ({}, {"function": name}, {"tenant": tenant})
             assert scope_of(tag.removeprefix("\0")) is None
+
+
+class Busy(Deaf):
+    """It writes once `writing` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(checks=True)
+        self.begun, self.writing = asyncio.Event(), asyncio.Event()
+        self.hearing.set()
+
+    async def put(self, records: Sequence[Record], leases: Sequence[object] = ()) -> None:
+        self.begun.set()
+        await self.writing.wait()
+        await super().put(records, leases)
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+async def test_what_was_made_while_news_were_lost_goes_to_a_store_that_checks_unless_it_was_forgotten_here(
+    forgotten: bool,
+) -> None:
+    shelf, gate = Busy(), Gate()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        ask = layer.wrap(gate, name="ask", tags=["mine"])
+        asking = asyncio.create_task(ask("q"))
+        await gate.entered()
+        await layer.wrap(Gate(opened=True), name="other")("q")
+        await shelf.begun.wait()
+        epoch = layer._keeper.epoch
+        shelf.deaf.set()
+        while layer._keeper.epoch == epoch:
+            await asyncio.sleep(0)
+        gate.open()
+        await asking
+        if forgotten:
+            await layer.invalidate(tags=["mine"])
+        shelf.writing.set()
+        await layer.flush()
+        assert len(shelf.held) == 2 - forgotten
