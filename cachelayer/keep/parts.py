@@ -130,8 +130,8 @@ class Noting:
 
         Once: what is made there later was not asked for it, and the context may be that of a loop that runs for ever.
         """
-        gone = self._gone(all_parts(context)) if context.ambient else {}
-        if gone:
+        _bound(context)
+        if gone := self._gone(all_parts(context)) if context.ambient else {}:
             call.epoch = min(call.epoch, *gone.values())
             context.parts.update(dict.fromkeys(gone, UNDATED))
 
