@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -99,3 +100,24 @@ async def test_what_another_thread_makes_of_an_answer_before_it_is_gone_goes_wit
         assert (held.forget_now(**what) if how == "forget_now" else await held.forget(**what)) == 2
     assert looked_through.at(2) is None
     assert held.invalidated_since(begun[0], ("a",), b"", 3)  # kept after it
+
+
+@pytest.mark.parametrize(
+    ("what", "many"),
+    [
+        (lambda n: {"tags": {f"t{n}"}}, 17_000),
+        (lambda n: n + 100, 17_000),
+        (lambda n: {"wanted": [{"tenant": f"t{n}"}]}, 1_100),
+    ],
+    ids=["tags", "keys", "scopes"],
+)
+def test_so_many_declarations_are_remembered_and_what_was_begun_before_them_counts_as_invalid(
+    what: Callable[[int], Any], many: int
+) -> None:
+    held = holdings()
+    for n in range(many):
+        declare(held, what(n))
+    unknown = [held.invalidated_since(begun, ("a",), b"", 7) for begun in range(many + 1)]
+    assert unknown == sorted(unknown, reverse=True), "all of them are earlier than what is remembered"
+    assert 0 < sum(unknown) < many * 0.1
+    assert held.gone_since({"a": 0}) == {"a": 0} and held.gone_since({"a": many - 1}) == {}
