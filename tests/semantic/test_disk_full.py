@@ -113,6 +113,20 @@ async def test_an_owner_is_told_what_could_not_be_erased_after_all_else_was(tmp_
         assert b"plan" not in (tmp_path / "entries").read_bytes()
 
 
+async def test_what_was_erased_goes_where_the_disk_has_no_room_to_write_the_others_anew(tmp_path) -> None:
+    """Struck out it would still be there to be read; better nothing is left."""
+    layer, log = layer_in(tmp_path), tmp_path / "entries"
+    ask = layer.wrap(answer, name="ask", semantic=False)
+    async with layer:
+        for tenant in ("acme", "beta", "gamma"):
+            with layer.scope(tenant=tenant):
+                await ask(f"what {tenant} wants")
+            await layer.flush()
+        with full_disk(log.stat().st_size * 2 // 3 - 20):
+            await layer.erase(tenant="acme")
+        assert b"acme" not in log.read_bytes()
+
+
 async def test_an_index_that_cannot_be_maintained_is_counted_and_no_error_of_the_loop() -> None:
     class Sick(PackedIndex):
         due = True

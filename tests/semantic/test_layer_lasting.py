@@ -187,3 +187,21 @@ async def test_a_layer_that_nobody_started_keeps_what_is_answered_once_it_is_rea
 def test_an_exact_layer_is_told_how_a_directory_keeps_exact_answers(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="give it to single functions"):
         CacheLayer(index=tmp_path, semantic=False, policy=Policy())
+
+
+async def test_what_is_gone_takes_no_room_on_the_disk_for_long(tmp_path: Path) -> None:
+    policy = Policy(max_item_bytes=4 << 20, max_bytes=64 << 20)
+    async with CacheLayer(index=tmp_path, embedder=WordEmbedder(), policy=policy) as layer:
+
+        @layer.cached(semantic=False, tags=["large"])
+        async def draw(row: int) -> bytes:
+            return bytes(2 << 20)
+
+        for row in range(9):
+            await draw(row)
+        await layer.flush()
+        assert (tmp_path / "entries").stat().st_size > 16 << 20
+        await layer.invalidate(tags=["large"])
+        await draw(0)
+        await layer.flush()
+        assert (tmp_path / "entries").stat().st_size < 3 << 20
