@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from shelf import Lease, Shelf
+from shelf import Lease, Shelf, SlowShelf
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock
@@ -232,3 +232,22 @@ async def test_what_was_declared_invalid_before_it_was_written_does_not_reach_th
             await layer.erase(tenant="acme")
         await layer.flush()
         assert not shelf.held
+
+
+async def test_what_comes_late_from_the_store_takes_no_newer_answer_s_place() -> None:
+    shelf, clock, policy = SlowShelf(), ManualClock(), Policy(budgets=Budgets(store="1h"))
+    shelf.hearing.set()
+    there, here = (CacheLayer(store=shelf, semantic=False, policy=policy, clock=clock) for _ in range(2))
+    async with there, here:
+        await there.wrap(Gate(lambda question: "old", opened=True), name="ask")("q")
+        await there.flush()
+        ask = here.wrap(Gate(lambda question: "new", opened=True), name="ask")
+        clock.advance(1)
+        shelf.giving.clear()
+        asking = asyncio.create_task(ask("q"))
+        await asyncio.sleep(0)
+        assert await ask.refresh("q") == "new"
+        shelf.giving.set()
+        assert await asking == "old"
+        outcome = await ask.outcome("q")
+        assert (outcome.source, outcome.answer) == (Source.MEMORY, "new")
