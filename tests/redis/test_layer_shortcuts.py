@@ -239,3 +239,19 @@ async def test_hits_that_travel_together_each_get_their_own(server: Server) -> N
         for n, answer in enumerate(answers):
             assert isinstance(answer, asyncio.CancelledError) if n % 5 == 0 else answer == {"said": n}
         assert 64 < len(calls) <= 64 + 10
+
+
+async def test_arguments_that_are_changed_while_the_store_is_asked_lead_to_no_answer_of_before(
+    server: Server,
+) -> None:
+    calls, backend = counting()
+    async with layer_on(server) as layer:
+        ask = layer.wrap(backend, name="ask")
+        assert await ask({"n": 1}) == [1]
+        await layer.flush()
+        body = {"n": 1}
+        asking = asyncio.create_task(ask(body))
+        await asyncio.sleep(0)
+        body["n"] = 2
+        assert await asking == [1]
+        assert await ask({"n": 2}) == [2] and len(calls) == 2
