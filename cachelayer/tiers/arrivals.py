@@ -156,8 +156,8 @@ class Arrivals:
         return await self.similar.adopt(ask, slot.id, text_of(seen), slot, vector)
 
     def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
-        """What to announce or store of an indexed entry; None if it was not indexed."""
-        if ask.query is None or ask.generation != self.similar.generation:
+        """What to announce or store of an indexed entry; None if it was not indexed, or left memory meanwhile."""
+        if ask.query is None or ask.generation != self.similar.generation or not slot.resident:
             return None
         if not encodes("".join((ask.text, call.tenant or "", *(turn.text for turn in ask.turns)))):
             return None

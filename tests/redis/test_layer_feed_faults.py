@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fault_proxy import FaultProxy
+from held_model import Slow
 from redis_records import eventually
 from redis_servers import Server
 from test_layer_feed import BACKWARDS, FORWARDS, layer_on
@@ -21,6 +22,8 @@ from cachelayer.testing import Gate
 from cachelayer.tiers.feed import TRIES
 from cachelayer.tiers.untold import BATCH, MOST, Untold
 from cachelayer.types import Findable, Record
+
+PROSE = "hold the only button for as long as it takes until the light has blinked two times"
 
 
 class Faulty(RedisStore):
@@ -245,3 +248,37 @@ async def test_what_comes_while_nobody_hears_of_invalidations_is_not_taken_in(se
         await one.invalidate(tags=["kb"])
         await eventually(lambda: two.stats()["entries"] == 0)
         assert (await other.outcome(FORWARDS)).source is Source.BACKEND
+
+
+class Telling(RedisStore):
+    """Remembers what was announced."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.told: list[Findable] = []
+
+    async def publish(self, findable: Sequence[Findable]) -> None:
+        self.told += findable
+        await super().publish(findable)
+
+
+async def test_an_erasure_leaves_nothing_of_what_is_announced_with_an_answer_that_is_still_read(
+    server: Server,
+) -> None:
+    store, model = Telling(server.url), Slow(about="button")
+    async with layer_on(store, embedder=model) as layer:
+        gate = Gate(lambda asked: f"{asked}: {PROSE}" if "hub" in asked else "short", opened=True)
+        ask = layer.wrap(gate, name="ask")
+        await ask("reset the hub")
+        await model.asked.wait()
+        with layer.scope(tenant="acme"):
+            await ask("where is it")
+        await ask("pair the hub")  # these two are written together
+        model.go.set()
+        model.go.clear()
+        model.asked.clear()
+        await model.asked.wait()
+        await layer.erase(tenant="acme")
+        model.go.set()
+        await layer.flush()
+        assert [item.text for item in store.told] == ["reset the hub", "pair the hub"]
