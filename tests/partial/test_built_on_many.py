@@ -7,10 +7,12 @@ import gc
 from collections.abc import AsyncIterator
 
 import pytest
+from shelf import Shelf
 
-from cachelayer import CacheLayer, Reason, Source
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.keep.parts import MOST
 from cachelayer.keep.scope import Build
+from cachelayer.testing import ManualClock
 
 
 def builds() -> list[Build]:
@@ -102,3 +104,23 @@ async def test_a_context_in_which_very_much_is_used_holds_the_latest_of_it() -> 
             await price(n)
             await asyncio.sleep(0)
         assert len(builds()) < 100 and max(len(one.parts) for one in builds()) <= MOST
+
+
+async def test_an_answer_is_no_fresher_than_one_it_used_that_is_put_into_memory_later() -> None:
+    """After a wait for the store that is done when the caller has its answer: nobody knew how long it stays fresh."""
+    clock, policy = ManualClock(), Policy(ttl="1h", ttl_jitter=0, budgets=Budgets(store="1h"))
+    async with CacheLayer(store=Shelf(), semantic=False, clock=clock, policy=policy) as layer:
+
+        @layer.cached(ttl="10s")
+        async def price(of: str) -> int:
+            return len(of)
+
+        @layer.cached
+        async def offer(of: str) -> str:
+            return f"{of} at {await price(of)}"
+
+        await price("milk")  # it is quick: no other process's call is worth waiting for
+        await offer("tea")
+        assert (await offer.outcome("tea")).source is Source.MEMORY
+        clock.advance(11)
+        assert (await offer.outcome("tea")).source is Source.BACKEND
