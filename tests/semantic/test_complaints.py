@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shelf import Shelf
 
 from cachelayer import CacheLayer, Outcome, Policy
 from cachelayer.semantic.complaints import FREE, HOUR, Complaints
@@ -76,8 +78,11 @@ async def test_what_a_principal_made_it_may_take_back_and_the_owner_everything()
         assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
 
 
-async def test_it_is_the_same_where_nothing_is_compared_by_meaning() -> None:
+@pytest.mark.parametrize("stored", [False, True])
+async def test_it_is_the_same_where_nothing_is_compared_by_meaning(stored: bool) -> None:
     layer = CacheLayer(semantic=False)
+    if stored:  # and nothing is in memory
+        layer = CacheLayer(semantic=False, store=Shelf(), policy=Policy(max_bytes=0))
 
     @layer.cached
     async def ask(question: str) -> str:
@@ -85,6 +90,7 @@ async def test_it_is_the_same_where_nothing_is_compared_by_meaning() -> None:
 
     async with layer:
         outcomes = [await ask.outcome(f"green chair {number}") for number in range(2 * FREE)]
+        await layer.flush()
         assert [await reported(layer, one, "bob") for one in outcomes] == [True] * FREE + [False] * FREE
         assert (await ask.outcome(f"green chair {FREE}")).match == "exact"
         assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
