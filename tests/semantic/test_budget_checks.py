@@ -10,7 +10,8 @@ import pytest
 from cachelayer.semantic.evidence.budget import Alarm
 from cachelayer.semantic.evidence.checks import STOP, TIGHTEN
 from cachelayer.semantic.evidence.decide import EvidenceDecider
-from cachelayer.semantic.evidence.scope import Account, Function, Scope
+from cachelayer.semantic.evidence.function import Account, Function
+from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.types import Candidate, Query, Reason
 
 VECTOR = np.array([1.0, 0.0, 0.0, 0.0], np.float32)

@@ -14,7 +14,7 @@ from cachelayer import CacheLayer, Policy, Reason
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.pairs.verifier import PairVerifier
-from cachelayer.types import Candidate, Query
+from cachelayer.types import Candidate, Decision, Query
 
 from .test_close_reading import ASKED, CASE, EARBUD, PATIENT, REWORDED, TRAP, Silent
 
@@ -77,3 +77,37 @@ async def test_where_one_candidate_was_read_closely_and_refused_no_other_is_serv
     assert (second.entry, second.doubted, second.reason) == (None, None, Reason.UNSURE)
     unreadable = decider.decide("f", b"", replace(query, readable=False), near, 0.05)
     assert unreadable.entry == 1
+
+
+def test_an_answer_asked_for_once_is_served_after_a_closer_reading_while_such_turn_out_right() -> None:
+    class Told(PairVerifier):
+        """Doubts a little what it read once, and nothing of what it read closely."""
+
+        def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+            return [(0.95 if query.close is None else 0.999, "") for _ in candidates]
+
+    decider, rng = EvidenceDecider(Told(), random=lambda: 1.0, shadow=0), np.random.default_rng(0)
+
+    def ask(number: int, near: list[Candidate], query: Query, answer: str) -> tuple[Decision, ...]:
+        decided = [decider.decide("f", b"", query, near, 0.05)]
+        if (doubted := decided[0].doubted) is not None:
+            query = replace(query, readable=False, close=(doubted, ()), before=query)
+            decided.append(decider.decide("f", b"", query, near, 0.05))
+        decider.observe("f", b"", query, near, answer, None)
+        decider.stored(number, "f", b"", query, answer)
+        return tuple(decided)
+
+    def beside(number: int, same: bool) -> tuple[Decision, ...]:
+        """What is decided about the second of two questions that are equally near."""
+        vector = rng.normal(size=64).astype(np.float32)
+        vector /= np.linalg.norm(vector)
+        ask(number, [], Query(f"question {number}", vector, readable=True), f"answer {number}")
+        near = [Candidate(number, 1.0, f"question {number}", f"answer {number}")]
+        query = Query(f"question {number + 1}", vector, readable=True)
+        return ask(number + 1, near, query, f"answer {number if same else number + 1}")
+
+    first, second = [beside(2 * n, same=True) for n in range(40)][-1]
+    assert first.entry is None and first.doubted is not None
+    assert second.entry is not None and second.detail == "both, read closely"
+    *_, last = [beside(2 * n, same=False) for n in range(40, 80)][-1]
+    assert last.entry is None

@@ -1,4 +1,4 @@
-"""Requests that hardly recur: neighbours say little there, so the word of the pair verifier counts as well."""
+"""Requests that hardly recur: neighbours say little there, so the pair verifier's word is weighed beside theirs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.function import Function
 from cachelayer.semantic.evidence.principals import Lesson
-from cachelayer.semantic.evidence.risk import Prior
-from cachelayer.semantic.evidence.scope import Function
+from cachelayer.semantic.evidence.risk import JointModel, Prior
 from cachelayer.semantic.evidence.wording import Signatures
 from cachelayer.types import Candidate, Decision, Query
 
@@ -65,7 +65,7 @@ class World:
 def test_where_answers_hardly_recur_what_the_verifier_is_sure_of_is_served_on_its_word() -> None:
     decided = World(0.9985).pairs(0, 80, same=True)[40:]
     assert sum(d.entry is not None for d in decided) > 30
-    assert {d.detail for d in decided if d.entry is not None} == {"pair"}
+    assert {d.detail for d in decided if d.entry is not None} == {"both"}
 
 
 def test_a_verifier_that_is_sure_of_wrong_answers_is_soon_believed_no_more() -> None:
@@ -80,15 +80,14 @@ def function() -> Function:
     return Function(DIMENSION, Prior.load(), Signatures())
 
 
-def lesson(risk: float, *, pair: bool, other: float = 0.0) -> Lesson:
-    return Lesson(risk, False, None, False, (), pair, other=other)
+def lesson(risk: float, *, pair: bool, alone: float) -> Lesson:
+    return Lesson(risk, False, None, False, (), pair, alone=alone)
 
 
-@pytest.mark.parametrize("pair", [True, False])
-def test_both_rules_learn_from_a_request_of_which_both_were_asked(pair: bool) -> None:
+def test_both_rules_learn_from_a_request_of_which_both_were_asked() -> None:
     fn = function()
     before = fn.pairs.factors, fn.calibration.factors
-    fn.learn("", lesson(0.03, pair=pair, other=0.04))
+    fn.learn("", lesson(0.03, pair=False, alone=0.04))
     assert fn.pairs.factors != before[0]
     assert fn.calibration.factors != before[1]
 
@@ -96,6 +95,31 @@ def test_both_rules_learn_from_a_request_of_which_both_were_asked(pair: bool) ->
 def test_the_verifier_learns_nothing_from_what_it_takes_for_another_question() -> None:
     fn = function()
     before = fn.pairs.factors
-    fn.learn("", lesson(0.4, pair=True))
-    fn.learn("", lesson(0.04, pair=False, other=0.4))
+    fn.learn("", lesson(0.4, pair=True, alone=0.4))
+    fn.learn("", lesson(0.04, pair=False, alone=0.4))
     assert fn.pairs.factors == before
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_which_of_two_risks_tells_right_from_wrong_is_learned(texts: bool) -> None:
+    model, rng = JointModel(), random.Random(0)
+    for _ in range(400):
+        doubts, votes = rng.random() < 0.5, rng.random() < 0.5
+        model.learn(
+            model.read(0.2 if doubts else 0.01, 0.3 if votes else 0.01), not (doubts if texts else votes)
+        )
+    doubted, outvoted = model.risk(model.read(0.2, 0.01)), model.risk(model.read(0.01, 0.3))
+    assert (doubted > 0.5 > outvoted) if texts else (outvoted > 0.5 > doubted)
+
+
+def test_what_changed_answers_taught_of_two_risks_is_unlearned_with_the_rest() -> None:
+    fn = function()
+    x = fn.joint.read(0.02, 0.02)
+    fn.labelled = 100
+    fn.keep_state()
+    before = fn.joint.risk(x)
+    for _ in range(50):
+        fn.learn("", Lesson(0.02, False, None, False, (), False, alone=0.02, joint=x))
+    assert fn.joint.risk(x) > 2 * before
+    fn.return_to_state()
+    assert fn.joint.risk(x) == before

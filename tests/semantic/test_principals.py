@@ -9,9 +9,10 @@ import numpy as np
 from cachelayer.semantic.evidence.budget import Alarm
 from cachelayer.semantic.evidence.checks import TIGHTEN, Checks
 from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.function import Function
 from cachelayer.semantic.evidence.principals import ALONE, Caution, Evidence, Lesson
 from cachelayer.semantic.evidence.risk import Prior
-from cachelayer.semantic.evidence.scope import Function, Scope
+from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.semantic.evidence.wording import Signatures
 from cachelayer.types import Candidate, Query
 

@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 from ...types import Query
 from .budget import level
 from .calibration import band
+from .function import Account, Function
 from .judging import Judgement
 from .register import Register
 from .risk import Prior
-from .scope import Account, Function, Scope
+from .scope import Scope
 from .wording import Signatures
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0

@@ -10,11 +10,12 @@ from ...protocols import Verifier
 from ...types import Candidate, Decision, Query, Reason
 from ..pairs.verifier import PairVerifier
 from .checks import Case, Checks
+from .function import Account
 from .judging import Judge, Judgement
 from .neighbours import Vector
 from .principals import Lesson
 from .risk import Prior
-from .scope import Account, Scope
+from .scope import Scope
 from .wording import Signatures
 
 LIKELY: Final = 0.35
@@ -125,10 +126,9 @@ class EvidenceDecider(Checks):
         if (factor := caution.factor) > 1.0:
             judged = judged._replace(risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)
-        first = case.query.close is None
-        if counted and first and not judged.pair and not judged.repeat:
-            account.ledger.see(judged.risk, fn.calibration)
         decision = self._choose(case, account, chosen, judged)
+        if counted and decision.doubted is None and not judged.pair and not judged.repeat:
+            account.ledger.see(judged.risk, fn.calibration)
         if decision.entry is None or not counted:
             return decision
         if judged.repeat:
@@ -157,16 +157,13 @@ class EvidenceDecider(Checks):
             fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
             fits = account.ledger.admits(judged.risk, fn.calibration)
-        matters = judged.pair or not fits
-        closer = matters and self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
-        unread = judged.pair and (closer or (close is not None and not closely))
-        if not fits or (unread and risk > SETTLED * bound):
+        closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
+        unread = judged.alone > 0.0 and (closer or (close is not None and not closely))
+        if not fits or (unread and fn.pairs.corrected(judged.alone) > SETTLED * bound):
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
             doubted = chosen.entry if closer else None
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard, doubted=doubted)
-        kind = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
-        if judged.pair and closely:
-            kind = "pair, read closely"
+        kind = judged.kind + (", read closely" if judged.alone and closely else "")
         detail = f"{kind}:{judged.guard}" if judged.guard else kind
         return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, detail)
 
@@ -183,10 +180,12 @@ class EvidenceDecider(Checks):
     ) -> None:
         """Learn from the true answer to a query: of a miss, or of a check of the entry that was `served`."""
         # Most pairs are read once: a risk learned of those that were read twice would be too kind to the rest.
-        query = query.first
+        read, query = query, query.first
         case = self._case(function, scope, query)
         fn, here = case.fn, case.here
         judged = self._judge(fn, here, query, candidates, learning=True)
+        if judged is not None:
+            judged = self._judge.closer(fn, judged, read, candidates)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
         truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)
@@ -220,7 +219,15 @@ class EvidenceDecider(Checks):
         reading_right = reading is not None and reading.answer == truth
         objected = reading.objected if reading is not None else ()
         lesson = Lesson(
-            judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat, judged.other
+            judged.risk,
+            right,
+            judged.x,
+            reading_right,
+            objected,
+            judged.pair,
+            judged.repeat,
+            judged.alone,
+            judged.joint,
         )
         case.fn.learn(principal, lesson)
 
@@ -288,5 +295,4 @@ def _worth_reading(case: Case, chosen: Candidate, judged: Judgement, bound: floa
     """Whether a closer reading of both texts may show something of the candidate that matters."""
     if not case.query.readable or case.query.turns or chosen.turns or judged.guard or judged.repeat:
         return False
-    alone = judged.risk if judged.pair else judged.other
-    return 0.0 < alone < DOUBTED[0] * bound + DOUBTED[1]
+    return 0.0 < judged.alone < DOUBTED[0] * bound + DOUBTED[1]

@@ -7,17 +7,16 @@ from typing import Final, NamedTuple
 
 from ...protocols import Verifier
 from ...types import Candidate, Query
+from .function import Function
 from .neighbours import Known, Reading
 from .risk import Floats
-from .scope import Function, Scope
+from .scope import Scope
 
 Repeated = Callable[[Query, Sequence[Candidate]], Candidate | None]
 PROVEN: Final = 30
 """Labelled requests from which on a scope's own evidence counts."""
 SUPPORT: Final = 3
 """Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
-WARY: Final = 2.0
-"""Factor on its risk then: the smaller of two predicted risks is mostly too small."""
 
 
 class Judgement(NamedTuple):
@@ -37,8 +36,20 @@ class Judgement(NamedTuple):
     """The guard that objects, if any."""
     pair: bool = False
     """The risk comes from the pair verifier alone."""
-    other: float = 0.0
-    """The risk by the other rule where both were asked: the pair verifier's or the neighbours'."""
+    alone: float = 0.0
+    """The risk by the pair verifier alone; 0 if it was not asked."""
+    voted: float = 0.0
+    """The risk by the neighbours, where both are weighed."""
+    joint: Floats | None = None
+    """Both then, as features for `Function.joint`."""
+
+    @property
+    def kind(self) -> str:
+        """By what it was judged, for people."""
+        if self.repeat:
+            return "repeat"
+        return "pair" if self.pair else "neighbours" if self.joint is None else "both"
+
     repeat: bool = False
     """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
@@ -48,9 +59,9 @@ class Judge:
 
     1. An entry that the text repeats wins.
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
-    3. Otherwise the neighbours vote; where the answer has little support, whichever of them and the pair verifier
-       predicts less risk decides. If a single other principal was given the answer, who may have planted it, the pair
-       verifier decides alone.
+    3. Otherwise the neighbours vote; where the answer has little support, the risk by the pair verifier is weighed
+       beside theirs. If a single other principal was given the answer, who may have planted it, the pair verifier
+       decides alone.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -114,7 +125,17 @@ class Judge:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
         by_pair = self._pair(query, candidates, same, x, reading)
-        return by_pair if planted else _safer(fn, by_pair, risk)
+        return by_pair if planted else _weighed(fn, by_pair, by_pair.alone, risk)
+
+    def closer(
+        self, fn: Function, judged: Judgement, query: Query, candidates: Sequence[Candidate]
+    ) -> Judgement:
+        """The judgement by both risks after the chosen candidate was read closely, if it was; else as it is."""
+        chosen = candidates[judged.place]
+        if judged.joint is None or query.close is None or query.close[0] != chosen.entry:
+            return judged
+        ((sure, _),) = self._verifier.judge(query, [chosen])
+        return _weighed(fn, judged, 1.0 - sure, judged.voted)
 
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
@@ -142,16 +163,14 @@ class Judge:
         judged = self._verifier.judge(query, [c for c, _ in near])
         best = max(range(len(near)), key=lambda i: judged[i][0])
         (chosen, answer), (sure, guard) = near[best], judged[best]
-        place = candidates.index(chosen)
-        return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)
+        place, risk = candidates.index(chosen), max(1.0 - sure, 1e-6)
+        return Judgement(place, answer, risk, x, reading, guard, pair=True, alone=risk)
 
 
-def _safer(fn: Function, by_pair: Judgement, risk: float) -> Judgement:
-    """The judgement by the pair verifier, or by the neighbours if their `risk` is smaller once corrected."""
-    voted, alone = max(risk, 0.1 * by_pair.risk), min(0.999, WARY * by_pair.risk)
-    if fn.pairs.corrected(alone) < fn.calibration.corrected(voted):
-        return by_pair._replace(risk=alone, other=voted)
-    return by_pair._replace(risk=voted, other=alone, pair=False)
+def _weighed(fn: Function, judged: Judgement, alone: float, voted: float) -> Judgement:
+    """The judgement by two risks: the pair verifier's and that which the neighbours predict."""
+    joint = fn.joint.read(alone, voted)
+    return judged._replace(risk=fn.joint.risk(joint), voted=voted, joint=joint, pair=False)
 
 
 def _repeat(

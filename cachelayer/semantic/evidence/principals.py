@@ -37,8 +37,10 @@ class Lesson:
     """Guards that objected to the neighbours' answer."""
     pair: bool
     repeat: bool = False
-    other: float = 0.0
-    """The risk by the rule that did not decide; 0 if one alone was asked."""
+    alone: float = 0.0
+    """The risk by the pair verifier alone; 0 if it was not asked."""
+    joint: Floats | None = None
+    """Features of its risk and the neighbours', where both were weighed."""
 
 
 class Evidence:

@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any, Final
 
 from ...types import Query
+from .function import Account, Function
 from .risk import Prior
-from .scope import Account, Function, Scope
+from .scope import Scope
 from .wording import Signatures
 
 OLDEST: Final = 64

@@ -20,6 +20,8 @@ from ..weights import load_arrays
 Floats = NDArray[np.float64]
 FAR: Final = 6.0
 """Standard deviations from the mean beyond which a feature says nothing more."""
+UNLIKE: Final = 0.2
+"""Risk by the pair verifier beyond which it says nothing more of an answer that the neighbours know."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,23 @@ class RiskModel:
 
     def restore(self, state: tuple[Floats, Floats]) -> None:
         self.weights, self.covariance = state[0].copy(), state[1].copy()
+
+
+class JointModel(RiskModel):
+    """P(wrong | the pair verifier's risk, the neighbours' risk), learning.
+
+    Where questions hardly recur both count; in streams of classes the neighbours are right whatever the texts. Fits to
+    960 natural pairs and 2,100 of other sources, at three shares of traps, weighed the log odds .7 to 1.5 and .45 to 1
+    and added 1.8 to 3.2; fits to two streams of classes -.1 to 1.8 and 1.4 to 3.1, and added -2 to .8.
+    """
+
+    _PRIOR: Final = Prior(np.zeros(2), np.ones(2), np.array([-0.9, -0.8, -2.0]))
+
+    def __init__(self) -> None:
+        super().__init__(self._PRIOR, spread=0.3)
+
+    def read(self, alone: float, voted: float) -> Floats:
+        """The features of two risks, by the pair verifier `alone` and by the neighbours."""
+        return self.encode(
+            math.log(max(p, 1e-6) / (1.0 - min(p, 0.999))) for p in (min(alone, UNLIKE), voted)
+        )

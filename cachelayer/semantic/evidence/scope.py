@@ -1,33 +1,24 @@
-"""What the decider remembers: per scope entries, answers and evidence; per function the calibration and the budget."""
+"""What the decider remembers of one scope: entries, answers and evidence."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Candidate
 from ..answers import normalize
-from .budget import Alarm, Interval, Ledger, Shift
-from .calibration import Calibration, Form
+from .budget import Alarm, Shift
 from .neighbours import Known, Neighbourhood, Shared
-from .principals import ALONE, Caution, Evidence, Lesson
+from .principals import Caution
 from .prose import ProseAnswers, read_prose
-from .risk import Prior, RiskModel
-from .wording import Signatures
 
 Vector = NDArray[np.float32]
 
 MAX_ANSWERS: Final = 4096
-MAX_ACCOUNTS: Final = 16
-"""The owner's bound and those that requests may tighten it to are fewer."""
-LIKELY_PAIR: Final = 0.15
-"""Risk by the pair verifier from which it learns nothing: beyond, the nearest entry is mostly no trap but another
-question, and how often says little of the risks that are served."""
 
 
 def digest(answer: str) -> bytes:
@@ -207,93 +198,3 @@ class Scope:
         del self._members[answer]
         self.hood.answers.drop(answer)
         self.hood.word_counts.drop(answer)
-
-
-class Prediction(Protocol):
-    """The predicted risk of a judgement, and which rule predicted it."""
-
-    @property
-    def risk(self) -> float: ...
-    @property
-    def pair(self) -> bool: ...
-    @property
-    def repeat(self) -> bool: ...
-
-
-class Account:
-    """The budget of one function under one `max_error_rate`, with its checks."""
-
-    def __init__(self, bound: float) -> None:
-        self.ledger = Ledger(bound)
-        self.alarm = Alarm(bound)
-        self.interval = Interval()
-        self.repeats = self.repeats_checked = 0
-        """Hits on requests that differ only in how they are typed, which the budget does not cover; checks of them."""
-
-
-class Function:
-    """What all scopes of one function share."""
-
-    def __init__(self, dimension: int, prior: Prior, signatures: Signatures) -> None:
-        self.shared = Shared(dimension, signatures)
-        self.model = RiskModel(prior)
-        self.calibration = Calibration()
-        self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
-        """Calibrates the pair verifier, as `calibration` does the risk model."""
-        self.form = Form()
-        self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
-        self.accounts: dict[float, Account] = {}
-        self.labelled = 0
-        self._evidence = Evidence()
-        self._before: list[Any] = []
-        """The last two saved states of model and calibration."""
-
-    def corrected(self, judged: Prediction) -> float:
-        """The calibrated risk of a judgement."""
-        if judged.repeat:
-            return judged.risk
-        return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
-
-    def learn(self, principal: str, lesson: Lesson) -> None:
-        """Learn from one label what holds for all scopes, as far as evidence from this principal is accepted."""
-        if self._evidence.joins(principal):
-            self.model = RiskModel(self.model.prior)
-            for calibration in (self.calibration, self.pairs):
-                calibration.temper(ALONE / max(self.labelled, ALONE))
-        for accepted in self._evidence.heed(principal, lesson):
-            if accepted.x is not None:
-                self.model.learn(accepted.x, accepted.reading_right)
-            if accepted.repeat:
-                self.form.learn(accepted.right)
-            else:
-                self._calibrate(accepted)
-            self.shared.record.learn(accepted.objected, not accepted.reading_right)
-
-    def _calibrate(self, lesson: Lesson) -> None:
-        """Teach the rule that decided; both if both were asked."""
-        for risk, pair in ((lesson.risk, lesson.pair), (lesson.other, not lesson.pair)):
-            if not pair and risk:
-                self.calibration.learn(risk, lesson.right)
-            elif pair and 0.0 < risk < LIKELY_PAIR:
-                self.pairs.learn(risk, lesson.right)
-
-    def keep_state(self) -> None:
-        """Save the state every hundred labels, while answers seem stable, to return to when they change."""
-        if self.labelled % 100 == 0:
-            self._before = [*self._before[-1:], (self.model.state(), self.calibration.state())]
-
-    def return_to_state(self) -> None:
-        """The answers changed, not the meaning of evidence: undo what the change taught about it."""
-        if self._before:
-            model, calibration = self._before[0]
-            self.model.restore(model)
-            self.calibration.restore(calibration)
-
-    def account(self, bound: float) -> Account:
-        """The account of this bound; of more than `MAX_ACCOUNTS` the oldest is dropped."""
-        found = self.accounts.get(bound)
-        if found is None:
-            if len(self.accounts) >= MAX_ACCOUNTS:
-                self.accounts.pop(next(iter(self.accounts)))
-            found = self.accounts[bound] = Account(bound)
-        return found
