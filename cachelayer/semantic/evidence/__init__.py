@@ -1,19 +1,21 @@
 """The decider: which candidate to serve so that the share of wrong answers stays under the bound.
 
 Without a history the pair verifier decides. With one, entries near the request vote for their answers; a logistic
-regression turns the vote into a risk; what came true corrects that risk; a ledger spends the error budget.
+regression turns the vote into a risk, weighed beside the pair verifier's where few have asked for the answer; what came
+true corrects that risk; a ledger spends the error budget.
 
 decide          `EvidenceDecider`: decide, observe, and what a hit costs: start here
 judging         which answer the candidates support, and its predicted risk
 neighbours      the vote: kernels, ridge regression, records of answers
 wording         what words add to it: guards with a record, words that go with an answer
-risk            the logistic regression
+risk            the two logistic regressions
 calibration     corrects predicted risks by what came true
 budget          the ledger, the alarm that stops a scope, the interval that certifies it
 checks          which hits are verified in the background, and what follows from it
 principals      whose evidence counts how far
 register        the bounded table of functions and scopes
-scope           what is remembered of one function and of one scope
+function        what all scopes of one function share
+scope           what is remembered of one scope
 prose           do two prose answers say the same?
 nearness        a decider for vectors of the owner's, where there is no text
 """
