@@ -143,8 +143,9 @@ class EvidenceDecider(Checks):
     def _choose(self, case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
         """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'.
 
-        A pair that can be read closely is, before it is served, unless its risk is small already. Nor is one served
-        for its first reading after another was read closely and refused.
+        What the pair verifier decides, or helps to decide, is read closely before it is served if it can be, unless the
+        verifier's risk is small already. Nor is anything served for its first reading after another candidate was
+        read closely and refused.
         """
         fn, bound, close = case.fn, account.ledger.bound, case.query.close
         risk = fn.corrected(judged)
@@ -179,12 +180,12 @@ class EvidenceDecider(Checks):
         served: int | None,
     ) -> None:
         """Learn from the true answer to a query: of a miss, or of a check of the entry that was `served`."""
-        # Most pairs are read once: a risk learned of those that were read twice would be too kind to the rest.
+        # Most pairs are read once: a risk learned of those that were read twice would be too kind to the rest. But
+        # where the neighbours' risk is weighed beside it, all are read closely that may be served.
         read, query = query, query.first
         case = self._case(function, scope, query)
         fn, here = case.fn, case.here
-        judged = self._judge(fn, here, query, candidates, learning=True)
-        if judged is not None:
+        if (judged := self._judge(fn, here, query, candidates, learning=True)) is not None:
             judged = self._judge.closer(fn, judged, read, candidates)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
