@@ -102,7 +102,7 @@ class Ledger:
         return self.spent(calibration) + corrected <= target * (self.hits + 1)
 
     def admits_pair(self, risk: float, calibration: Calibration) -> bool:
-        """The same for a risk that the pair verifier predicted: to be taken as it is."""
+        """The same for a risk in which the pair verifier had a say: without a margin, but each within the bound."""
         spent = self.spent(calibration) + risk
         return risk <= self.bound * self.scale and spent <= self.bound * (self.hits + 1)
 

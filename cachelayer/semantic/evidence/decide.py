@@ -158,6 +158,7 @@ class EvidenceDecider(Checks):
             fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
             fits = account.ledger.admits(judged.risk, fn.calibration)
+            fits = fits or (judged.alone > 0.0 and account.ledger.admits_pair(risk, fn.calibration))
         closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
         unread = judged.alone > 0.0 and (closer or (close is not None and not closely))
         if not fits or (unread and fn.pairs.corrected(judged.alone) > SETTLED * bound):

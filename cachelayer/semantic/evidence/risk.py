@@ -90,11 +90,12 @@ class JointModel(RiskModel):
     """P(wrong | the pair verifier's risk, the neighbours' risk), learning.
 
     Where questions hardly recur both count; in streams of classes the neighbours are right whatever the texts. Fits to
-    960 natural pairs and 2,100 of other sources, at three shares of traps, weighed the log odds .7 to 1.5 and .45 to 1
-    and added 1.8 to 3.2; fits to two streams of classes -.1 to 1.8 and 1.4 to 3.1, and added -2 to .8.
+    streams of 960 natural pairs and 2,100 of other sources, at three shares of traps, weighed the log odds .8 to 1.5
+    and .45 to 1 and added 1.9 to 3.5; to streams of 50 to 480 of these, where neighbours are few, .8 to 1.6 and .1 to
+    .6; to two streams of classes -.1 to 1.8 and 1.4 to 3.1.
     """
 
-    _PRIOR: Final = Prior(np.zeros(2), np.ones(2), np.array([-0.9, -0.8, -2.0]))
+    _PRIOR: Final = Prior(np.zeros(2), np.ones(2), np.array([-1.1, -0.6, -2.4]))
 
     def __init__(self) -> None:
         super().__init__(self._PRIOR, spread=0.3)
