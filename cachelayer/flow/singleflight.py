@@ -48,7 +48,7 @@ class Flight:
     ) -> None:
         """`first` waits for it before anybody can join it, and leave it as the last."""
         self.born, self.loop, self.proof, self.made = born, loop, proof, made
-        self.waiters = None if first is None else {first: loop}
+        self.waiters, self.first = None if first is None else {first: loop}, first
 
 
 class SingleFlight:
@@ -188,6 +188,12 @@ class SingleFlight:
             task = apart(made).run(loop.create_task, start())
             self._flying(key, Flight(self._now(), loop, proof, made, nobody), task)
 
+    def awaited(self, key: Hashable) -> bool:
+        """Whether anybody but its leader waits for what is in the air."""
+        with self._lock:
+            flight = self._flights.get(key)
+            return flight is not None and any(one is not flight.first for one in flight.waiters or ())
+
     def close(self, key: Hashable, result: Any) -> None:
         """Let nobody join the landed flight that carries `result` any more."""
         with self._lock:
@@ -241,7 +247,7 @@ class SingleFlight:
         recording = None if error is not None else getattr(result, "recording", None)
         flights = self._flights
         with self._lock:
-            waiters, flight.waiters = flight.waiters, None
+            waiters, flight.waiters, flight.first = flight.waiters, None, None
             flight.landed = True
             flight.result = result
             # one that has ended, maybe in a thread just now, will not close its flight

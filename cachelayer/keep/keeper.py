@@ -10,7 +10,7 @@ from typing import Any
 import xxhash
 
 from ..exact.answers.admission import admit, tokens_of
-from ..exact.answers.freezer import Freezer
+from ..exact.answers.freezer import MAX_BYTES, Freezer
 from ..exact.answers.frozen import Frozen, NotKeepable
 from ..exact.answers.tape import Alike, Run, Tape
 from ..exact.memory.refresh import refresh_due
@@ -29,6 +29,7 @@ from .terms import lifetime, own_tags, staleness
 _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
 ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
+OVERSIZE = Reason.OVERSIZE
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
 _LARGE = "an answer, with its arguments, is larger than max_item_bytes={:,}: raise it, or return less"
 
@@ -121,13 +122,16 @@ class Keeper(Holdings):
     # writing -----------------------------------------------------------------------------------------------------
 
     def weigh(self, call: Call, landing: Landing) -> bool:
-        """Freeze the backend's answer, for riders and for `place`; whether it may be kept."""
-        answer = landing.answer
+        """Freeze the backend's answer, for riders and for `place`, unless it is too large; whether it may be kept."""
+        answer, function = landing.answer, call.function
         try:
-            landing.frozen = self._freezer.freeze(answer, share=call.function.share)
+            limit = function.memory.max_item_bytes or MAX_BYTES
+            landing.frozen = self._freezer.freeze(answer, share=function.share, limit=limit)
             reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         except NotKeepable as fault:
             reason = self.unkeepable(call, fault)
+            if reason is OVERSIZE:
+                reason = self.judge(call, answer) or reason
         if reason is not None:
             self.refuse(call, landing, reason)
         return reason is None
@@ -168,12 +172,13 @@ class Keeper(Holdings):
             landing.frozen = slot.answer
         else:
             landing.build = made_of(record.tags, self.clock.monotonic() + record.fresh_until - wall)
-            landing.frozen = self._frozen(call, answer) if riders else None
+            landing.frozen = self.copied(call, answer) if riders else None
         if type(answer) is Chunks:
             landing.answer = replay_of(answer, plain=call.function.plain) if landing.frozen is None else None
         return landing
 
-    def _frozen(self, call: Call, answer: Any) -> Frozen | None:
+    def copied(self, call: Call, answer: Any) -> Frozen | None:
+        """An answer frozen, whatever its size; None if it cannot be copied."""
         try:
             if type(answer) is Chunks:
                 freeze, own = self.freezing(call), answer.parts
@@ -187,7 +192,7 @@ class Keeper(Holdings):
         self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
     ) -> Slot | None:
         """What another process made as an entry that is not in memory; None if it cannot be copied."""
-        if (frozen := self._frozen(call, answer)) is None:
+        if (frozen := self.copied(call, answer)) is None:
             return None
         offset = self.clock.monotonic() - max(wall, record.created)  # a clock set back lengthens no lifetime
         tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
@@ -249,7 +254,7 @@ class Keeper(Holdings):
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
             elif function.in_memory and call.epoch >= self.unheard and not function.memory.put(slot, now):
-                self.refuse(call, landing, Reason.OVERSIZE)
+                self.refuse(call, landing, OVERSIZE)
             else:
                 landing.slot = slot
 
@@ -284,7 +289,7 @@ class Keeper(Holdings):
         """Note why an answer is not kept; if it is too large, as its function's others may be, the log says so."""
         function, landing.stored = call.function, reason
         function.stats.kept_out[reason] += 1
-        if reason is Reason.OVERSIZE and not function.quiet:
+        if reason is OVERSIZE and not function.quiet:
             self.tell(function, _LARGE.format(function.policy.max_item_bytes))
 
     def _link(self, call: Call, slot: Slot) -> None:

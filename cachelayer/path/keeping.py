@@ -95,7 +95,7 @@ class Keeping:
         return landing
 
     def _keep(self, call: Call, landing: Landing, now: float) -> None:
-        fit = None if call.sent_ahead else self._keeper.weigh(call, landing)
+        fit = None if call.sent_ahead else self._weigh(call, landing)
         if call.later or call.sent_ahead:
             landing.due = now
             self._keeper.deferred.put_off(call.digest, self._kept_later, call, landing, fit)
@@ -104,6 +104,18 @@ class Keeping:
             self._keeper.place(call, landing, landing.answer, now)
         if self._tiers.outlives(call) or call.function.comparison is not None:
             self._pass_on(call, landing)
+
+    def _weigh(self, call: Call, landing: Landing) -> bool:
+        """Whether an answer may be kept. What is too large is copied if others wait for it, and what was kept goes."""
+        keeper, fit = self._keeper, self._keeper.weigh(call, landing)
+        if landing.frozen is not None or (why := landing.stored) is Reason.NOT_KEEPABLE:
+            return fit
+        held = keeper.at(call) if why is Reason.OVERSIZE else None
+        if held is not None and held.created - held.cost <= self._now() - landing.seconds:
+            keeper.drop(call.function.memory, held)
+        if call.sent_ahead or self._flights.awaited(flight_key(call)):
+            landing.frozen = keeper.copied(call, landing.answer)
+        return fit
 
     def _pass_on(self, call: Call, landing: Landing) -> None:
         if self._tiers.outlives(call):
@@ -116,7 +128,7 @@ class Keeping:
         made, landing.due = landing.due, None
         assert made is not None
         try:
-            if self._keeper.weigh(call, landing) if fit is None else fit:
+            if self._weigh(call, landing) if fit is None else fit:
                 self._keeper.place(call, landing, landing.answer, made)
             self._pass_on(call, landing)
         finally:

@@ -273,3 +273,12 @@ def test_oversize_stops_early() -> None:
         with pytest.raises(NotKeepable) as caught:
             FREEZER.freeze(value, limit=1000)
         assert caught.value.reason is Reason.OVERSIZE
+
+
+@pytest.mark.parametrize("rows", [3, 3000])
+def test_an_answer_is_too_large_by_what_is_kept_of_it(rows: int) -> None:
+    answer = [{"id": {}, "place": {"at": {"x": 1.5}, "by": []}, "tags": [["a"], []]} for _ in range(rows)]
+    held = FREEZER.freeze(answer).nbytes
+    assert FREEZER.freeze(answer, limit=held).nbytes == held
+    with pytest.raises(NotKeepable):
+        FREEZER.freeze(answer, limit=held - 1)

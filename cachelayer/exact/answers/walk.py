@@ -19,6 +19,9 @@ _WIDE = 8
 _FRESH = 2
 _KEYS = frozenset({str})
 _EMPTY = (dict, list)
+_SIZED = (Kind.TUPLE, Kind.NAMED, Kind.FROZENSET)
+_OPEN = 1 << 13
+"""Bytes of containers that turn out to be part of a shape, which has few tokens, and so are not kept."""
 _PAIR = 8 + getsizeof((0, 0)) - OWN
 """What a row costs in a list of rows, beside what it holds as a `Frozen`."""
 
@@ -26,7 +29,19 @@ _PAIR = 8 + getsizeof((0, 0)) - OWN
 class Walk:
     """Takes one answer apart: the tokens of its shape and its leaves."""
 
-    __slots__ = ("copy", "extra", "fresh", "kinds", "leaves", "limit", "recent", "shapes", "sig", "spent")
+    __slots__ = (
+        "copy",
+        "extra",
+        "fresh",
+        "kinds",
+        "leaves",
+        "limit",
+        "most",
+        "recent",
+        "shapes",
+        "sig",
+        "spent",
+    )
 
     def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, recent: Recent, limit: int) -> None:
         self.kinds, self.copy, self.shapes, self.recent, self.limit = kinds, copy, shapes, recent, limit
@@ -37,15 +52,21 @@ class Walk:
         self.fresh = _FRESH
         """Shapes that may still be compiled for this answer."""
         self.spent = 0
-        """A lower bound of the bytes of all that was seen, so that a huge answer stops the walk early."""
+        """About the bytes that are kept of all that was seen, so that a huge answer stops the walk early."""
+        self.most = limit + limit // 4 + _OPEN
 
     def unit(self, value: Any, depth: int) -> Frozen:
         """One value that is not of an atomic class, on its own."""
-        again = self.recent.again(value)
-        if again is not None:
-            self.room(again.nbytes)
-            return again
-        if self.kinds[type(value)].hopeful and fixed(value, self.kinds):
+        made = self.recent.again(value)
+        if made is None:
+            spent = self.spent
+            made = self.anew(value, depth)
+            self.spent = spent
+        self.room(made.nbytes - OWN)  # a row of a list is kept without it
+        return made
+
+    def anew(self, value: Any, depth: int) -> Frozen:
+        if (plan := self.kinds[type(value)]).hopeful and self.fixed(value, plan):
             return Frozen(value, None, OWN + size(value, self.kinds))
         if type(value) in _EMPTY and not value:
             return Frozen(type(value)(), type(value).copy, OWN + getsizeof(value))
@@ -79,8 +100,14 @@ class Walk:
 
     def room(self, more: int) -> None:
         self.spent += more
-        if self.spent > self.limit:
+        if self.spent > self.most:
             raise NotKeepable(f"the answer holds more than {self.limit} bytes", Reason.OVERSIZE)
+
+    def fixed(self, value: Any, plan: Plan) -> bool:
+        """Whether nothing can change `value`, which is not looked through if it is too large."""
+        if plan.kind in _SIZED and self.spent + 8 * len(value) > self.most:
+            self.room(8 * len(value))
+        return fixed(value, self.kinds)
 
     def whole(self, token: int, own: Any, held: int) -> None:
         """A private leaf that holds `held` bytes in all."""
@@ -105,13 +132,13 @@ class Walk:
             sig.append(T.LIST)
             sig.append(len(value))
             self.children(value, len(value), depth)
-        elif (plan := self.kinds[cls]).hopeful and fixed(value, self.kinds):
+        elif (plan := self.kinds[cls]).hopeful and self.fixed(value, plan):
             self.whole(T.LEAF, value, size(value, self.kinds))
         else:
             self.take_other(value, plan, depth)
 
     def children(self, values: Iterable[Any], n: int, depth: int) -> None:
-        self.room(64 + 8 * n)
+        self.room(40 + 8 * n)
         sig, leaves = self.sig, self.leaves
         depth += 1
         i = 0
