@@ -13,6 +13,7 @@ from typing import Any
 
 from .background import offload
 from .readers import Chunk, PlainReader, StreamOverrun, nothing
+from .reentrancy import Alone
 
 
 class Tee:
@@ -42,7 +43,7 @@ class Tee:
         self._positions: dict[int, int] = {}
         self._next_reader = 0
         self.complete = True
-        self.ended = self._deserted = False
+        self.ended = self._deserted = self._left = False  # `_left`: by all, before its end
         self.went_on = False  # whether chunks came after a reader had left
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
@@ -55,8 +56,10 @@ class Tee:
         return self._next_reader
 
     def reader(self) -> PlainReader:
-        """A new reader, from the start, whose `close` leaves the stream."""
+        """A new reader, from the start, whose `close` leaves the stream. Raises Alone where the start is gone."""
         with self._lock:
+            if self._first or self._left:
+                raise Alone
             self._next_reader += 1
             self._positions[self._next_reader] = 0
             reader = self._read(self._next_reader)
@@ -114,11 +117,8 @@ class Tee:
 
     def _taken(self, reader: int) -> Chunk:
         """The reader's next chunk, which is there. Under the lock."""
-        at = self._positions[reader] - self._first
-        if at < 0:
-            raise StreamOverrun("this reader came too late to a shared stream")
+        chunk = self._chunks[self._positions[reader] - self._first]
         self._positions[reader] += 1
-        chunk = self._chunks[at]
         if not self.complete:
             self._trim()
         return chunk
@@ -167,7 +167,8 @@ class Tee:
             self._positions.pop(reader, None)
             if self._positions or self.ended:
                 return
-            self.ended, self.complete = True, False  # whoever comes later makes a call of its own
+            self.ended = self._left = True
+            self.complete = False
             self.error = StreamOverrun("everybody else left this shared stream before its end: ask again")
         self._over()
         close = getattr(self._source, "close", None)

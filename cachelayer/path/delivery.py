@@ -22,7 +22,10 @@ _MADE = frozenset({BACKEND, Source.REDIS, Source.INDEX})
 
 
 class Delivery:
-    """Hands landings to callers. `led`: whether this caller led the flight that brought the landing."""
+    """Hands landings to callers, who are not counted where that raises Alone: they make a call of their own.
+
+    `led`: whether this caller led the flight that brought the landing.
+    """
 
     def __init__(self, clock: Clock, keeper: Keeper, recorder: Recorder) -> None:
         self._now, self._keeper, self._recorder = clock.monotonic, keeper, recorder
@@ -32,12 +35,13 @@ class Delivery:
         if landing.due is not None and led:
             landing.delivered = True
             return landing.answer
+        own = self._own(call, landing, led)
         self.count(call, landing, led)
-        answer = landing.answer
-        return answer if led and answer is not None else self._own(call, landing, led)
+        return own
 
     def outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         """The answer and how it came to be."""
+        own = self._own(call, landing, led)
         source, match = self.count(call, landing, led)
         call.timings["total"] = self._now() - call.arrived
         hit = source is not BACKEND and source is not BYPASS
@@ -46,7 +50,7 @@ class Delivery:
         if match == "similar":
             name = f"{name}.{asked_by(call)}"
         return Outcome(
-            self._own(call, landing, led), name, source, match, landing.similarity,
+            own, name, source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
 
@@ -104,6 +108,7 @@ class Delivery:
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:
+        """This caller's own answer. Raises Alone where a stream can be joined no more."""
         frozen = landing.frozen
         if landing.recording is not None:
             answer, result = landing.recording.reader(), "miss" if led else "coalesced"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -103,9 +104,10 @@ class Engine:
             raise
         if not led:
             self.keeper.deferred.settle()
-            if not landing.shareable:
-                landing, led = await late(call), True
-        return deliver(call, landing, led)
+        with suppress(Alone):
+            if led or landing.shareable:
+                return deliver(call, landing, led)
+        return deliver(call, await late(call), True)
 
     async def _lead(self, call: Call) -> Landing:
         """What the leader of a flight does where other tiers are asked before the backend."""
@@ -174,8 +176,7 @@ class Engine:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         self.tiers.let_go(call)
-        stale = self.keeping.standing_in(call)
-        if stale is None:
+        if (stale := self.keeping.standing_in(call)) is None:
             take_failure(call, self.faults)
         return stale
 
@@ -232,8 +233,7 @@ class Engine:
                     return self._path_now(call, deliver)
         if call.reason is not None:
             return deliver(call, self._bypass_now(call), True)
-        hit = self.keeper.recall(call, call.arrived)
-        if hit is not None:
+        if (hit := self.keeper.recall(call, call.arrived)) is not None:
             if hit.source is STALE and self._due(call):
                 self.portal.post(self.refresh, call.in_thread())
             return deliver(call, hit, True)
@@ -250,9 +250,10 @@ class Engine:
             if not call.begun:
                 take_failure(call, self.faults)
             raise
-        if not led and not landing.shareable:
-            landing, led = lead(), True
-        return deliver(call, landing, led)
+        with suppress(Alone):
+            if led or landing.shareable:
+                return deliver(call, landing, led)
+        return deliver(call, lead(), True)
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call) and not self.portal.here:

@@ -13,6 +13,8 @@ import pytest
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.flow.singleflight import SingleFlight
+from cachelayer.keep.call import Call, Landing
+from cachelayer.layer import engine_of
 from cachelayer.testing import ManualClock
 
 CHUNKS = 40
@@ -157,3 +159,30 @@ async def test_a_recording_that_a_thread_ends_as_its_flight_lands_leaves_no_flig
         await asyncio.sleep(0)
     threads[0].join(10)
     assert len(flights) == 0
+
+
+@pytest.mark.parametrize("on_a_loop", [False, True])
+async def test_who_joins_a_plain_stream_when_its_last_reader_leaves_makes_a_call_of_its_own(
+    on_a_loop: bool,
+) -> None:
+    calls, layer = 0, CacheLayer(semantic=False)
+
+    @layer.cached(name="count")
+    def count(question: str) -> Iterator[int]:
+        nonlocal calls
+        calls += 1
+        yield from range(CHUNKS)
+
+    engine = engine_of(layer)
+    first = await count.aio("a") if on_a_loop else count("a")
+    assert next(first) == 0
+
+    def late(call: Call, landing: Landing, led: bool) -> Any:
+        first.close()  # at the last moment
+        return engine.delivery.answer(call, landing, led)
+
+    call = (count.aio.now if on_a_loop else count.handle.now)(("a",), {})  # type: ignore[attr-defined]
+    joined = await engine._path(late, call) if on_a_loop else engine._path_now(call, late)
+    assert list(joined) == list(range(CHUNKS)) and calls == 2
+    told = layer.stats()["functions"]["count"]
+    assert told["misses"]["memory"] == {"absent": 2} and not any(told["hits"].values())

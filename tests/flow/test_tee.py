@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer
-from cachelayer.flow.readers import StreamOverrun
+from cachelayer.flow.reentrancy import Alone
 from cachelayer.flow.tee import Tee
 
 
@@ -31,8 +31,17 @@ def test_a_stream_that_all_have_left_is_nobodys_answer() -> None:
     assert next(only) == "a" and tee.complete
     only.close()  # type: ignore[attr-defined]
     assert not tee.complete
-    with pytest.raises(StreamOverrun, match="ask again"):
-        list(tee.reader())
+    with pytest.raises(Alone):
+        tee.reader()
+
+
+def test_a_stream_whose_beginning_is_gone_is_not_begun_in_its_middle() -> None:
+    tee = shared(iter(range(200)))  # more than is kept
+    only = tee.reader()
+    assert [next(only) for _ in range(101)] == list(range(101)) and not tee.complete
+    with pytest.raises(Alone):
+        tee.reader()
+    assert list(only) == list(range(101, 200))
 
 
 def test_a_reader_that_is_dropped_unread_leaves_as_any_other() -> None:
