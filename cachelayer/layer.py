@@ -213,6 +213,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.
 
         Inside a scope also False for another tenant's answer, and once its principal has reported too many of others'.
+        Of an answer that only the store holds no tenant is known here: whoever has its id, which is of its key, may
+        report it.
         """
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         if not isinstance(entry, str):

@@ -138,7 +138,8 @@ class Keeping:
     async def report_wrong(self, entry: str, by: Scope) -> bool:
         """Drop the entry named by an outcome's id in every process, and keep it from the request that it was wrong for.
 
-        False if it is gone, if it is another tenant's, or if the principal of `by` reported too much (`Complaints`).
+        False if it is gone, if it is another tenant's (not known of what only the store holds), or if the principal of
+        `by` reported too much (`Complaints`).
         """
         shared, found = self._tiers.shared, self._keeper.by_id(entry)
         if found is None:
