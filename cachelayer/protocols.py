@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
@@ -150,8 +150,9 @@ class Leaving(Protocol):
 class Hearing(Protocol):
     """A decider that compares prose answers by meaning."""
 
-    def heard(self, answer: str, vector: NDArray[np.float32]) -> None:
-        """The vector (d,) of a prose answer, given before `observe` and `stored`."""
+    def hearing(self) -> Callable[[str, NDArray[np.float32]], None]:
+        """Called before a prose answer is embedded; what it returns is told its vector (d,), before `observe` and
+        `stored`."""
 
 
 @runtime_checkable

@@ -60,9 +60,9 @@ async def as_learned(decider: Decider, embedder: Embedder, answer: str | None, a
         return await _judged(ask.judge, answer, ask.candidates)
     if answer is None or not isinstance(decider, Hearing) or not is_prose(answer):
         return answer
-    embedded = await embedder.embed([answer])
+    hear, embedded = decider.hearing(), await embedder.embed([answer])
     if embedded.complete[0]:
-        decider.heard(answer, embedded.vectors[0])
+        hear(answer, embedded.vectors[0])
     return answer
 
 

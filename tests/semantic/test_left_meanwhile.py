@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 from held_model import Slow
 
 from cachelayer import CacheLayer, Policy
+from cachelayer.semantic.answers import as_learned
+from cachelayer.semantic.asks import Ask
+from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.testing import Gate
 
 PROSE = "hold the only button for as long as it takes until the light has blinked two times"
@@ -38,3 +42,18 @@ async def test_an_answer_that_left_while_it_was_read_is_not_held_by_what_finds_i
         model.go.set()
         await layer.flush()
         assert not layer._similar.entries and len(layer._similar.index) == 0
+
+
+async def test_the_decider_remembers_no_answer_that_was_being_read_when_texts_were_forgotten() -> None:
+    decider, model = EvidenceDecider(random=lambda: 0.5), Slow(about="button")
+    ask = Ask("f", b"", "reset it", (), 0.05)
+    for forget in (False, True):
+        model.go.clear()
+        model.asked.clear()
+        learned = asyncio.ensure_future(as_learned(decider, model, f"{PROSE} {forget}", ask))
+        await model.asked.wait()
+        if forget:
+            decider.forget_texts()
+        model.go.set()
+        await learned
+        assert list(decider._voices) == ([] if forget else [f"{PROSE} {forget}"])

@@ -14,6 +14,7 @@ from .function import Account
 from .judging import Judge, Judgement
 from .neighbours import Vector
 from .principals import Lesson
+from .prose import Voices
 from .risk import Prior
 from .scope import Scope
 from .wording import Signatures
@@ -53,8 +54,7 @@ class EvidenceDecider(Checks):
         self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, bytes]] = {}
         """Function and scope of each entry, by name: a reference would keep evicted scopes alive."""
-        self._voices: dict[str, Vector] = {}
-        """Vectors of prose answers, see `heard`."""
+        self._voices = Voices()
 
     # -- the path
 
@@ -233,11 +233,9 @@ class EvidenceDecider(Checks):
         )
         case.fn.learn(principal, lesson)
 
-    def heard(self, answer: str, vector: Vector) -> None:
-        """Remember the vector of a prose answer, before `observe` and `stored` need it; the latest 256 are kept."""
-        self._voices[answer] = vector
-        if len(self._voices) > 256:
-            del self._voices[next(iter(self._voices))]
+    def hearing(self) -> Callable[[str, Vector], None]:
+        """Remembers the vector of a prose answer for `observe` and `stored`, unless texts were forgotten since."""
+        return self._voices.add
 
     def prepare(self, text: str) -> None:
         """Analyse a request's text before its candidates are known: most of the cost of a decision."""
@@ -246,7 +244,7 @@ class EvidenceDecider(Checks):
     def forget_texts(self) -> None:
         """Drop every remembered text, so that none of an erased tenant stays."""
         self._judge.forget_texts()
-        self._voices.clear()
+        self._voices = Voices()
         self._signatures.clear()
 
     def stored(

@@ -42,6 +42,7 @@ FRAMED: Final = 0.6
 CERTAIN: Final = 3
 """Requests whose neighbours predict another answer than their wording was taken for, before it moves there."""
 MOST: Final = 1024
+VOICES: Final = 256
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(rf"[^\W\d_]+{AND_MARKS}(?:['\u2019-][^\W\d_]+{AND_MARKS})*")
@@ -261,3 +262,12 @@ class ProseAnswers:
             for a, of in zip(self._texts, self._of, strict=True)
             if any(self._contrasted(a, b) for b in self._members(of))
         ]
+
+
+class Voices(dict[str, Vector]):
+    """The latest prose answers and their vectors, (d,) float32."""
+
+    def add(self, answer: str, vector: Vector) -> None:
+        self[answer] = vector
+        if len(self) > VOICES:
+            del self[next(iter(self))]
