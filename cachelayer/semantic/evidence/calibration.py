@@ -42,6 +42,11 @@ def band(risk: float) -> int:
     return bisect_right(EDGES, risk)
 
 
+def log_odds(risk: float) -> float:
+    """Of a risk above 0."""
+    return math.log(risk / max(1.0 - risk, 1e-9))
+
+
 class Form:
     """Whether a function heeds how a request is typed: the greeting, the capitals, the thanks.
 
@@ -114,8 +119,7 @@ class Calibration:
         at = band(risk)
         self.predicted[at] += risk
         self.wrong[at] += not right
-        odds = math.log(risk / max(1.0 - risk, 1e-9))
-        wrong_odds = PIVOT + _SHIFTS + _SLOPES * (odds - PIVOT)
+        wrong_odds = PIVOT + _SHIFTS + _SLOPES * (log_odds(risk) - PIVOT)
         self._likelihood -= np.logaddexp(0.0, wrong_odds if right else -wrong_odds)
         self._set_factors()
 

@@ -154,11 +154,9 @@ class EvidenceDecider(Checks):
             return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
         if judged.repeat:
             fits = risk <= bound
-        elif judged.pair:
-            fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
-            fits = account.ledger.admits(judged.risk, fn.calibration)
-            fits = fits or (judged.alone > 0.0 and account.ledger.admits_pair(risk, fn.calibration))
+            fits = judged.alone > 0.0 and account.ledger.admits_pair(risk, fn.calibration)
+            fits = fits or (not judged.pair and account.ledger.admits(judged.risk, fn.calibration))
         closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
         unread = judged.alone > 0.0 and (closer or (close is not None and not closely))
         if not fits or (unread and fn.pairs.corrected(judged.alone) > SETTLED * bound):

@@ -42,6 +42,8 @@ class Judgement(NamedTuple):
     """The risk by the neighbours, where both are weighed."""
     joint: Floats | None = None
     """Both then, as features for `Function.joint`."""
+    repeat: bool = False
+    """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
     @property
     def kind(self) -> str:
@@ -49,9 +51,6 @@ class Judgement(NamedTuple):
         if self.repeat:
             return "repeat"
         return "pair" if self.pair else "neighbours" if self.joint is None else "both"
-
-    repeat: bool = False
-    """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
 
 class Judge:
@@ -135,7 +134,7 @@ class Judge:
         if judged.joint is None or query.close is None or query.close[0] != chosen.entry:
             return judged
         ((sure, _),) = self._verifier.judge(query, [chosen])
-        return _weighed(fn, judged, 1.0 - sure, judged.voted)
+        return _weighed(fn, judged, _risk(sure), judged.voted)
 
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
@@ -163,8 +162,13 @@ class Judge:
         judged = self._verifier.judge(query, [c for c, _ in near])
         best = max(range(len(near)), key=lambda i: judged[i][0])
         (chosen, answer), (sure, guard) = near[best], judged[best]
-        place, risk = candidates.index(chosen), max(1.0 - sure, 1e-6)
+        place, risk = candidates.index(chosen), _risk(sure)
         return Judgement(place, answer, risk, x, reading, guard, pair=True, alone=risk)
+
+
+def _risk(sure: float) -> float:
+    """What the pair verifier leaves, never nothing."""
+    return max(1.0 - sure, 1e-6)
 
 
 def _weighed(fn: Function, judged: Judgement, alone: float, voted: float) -> Judgement:

@@ -43,6 +43,7 @@ CERTAIN: Final = 3
 """Requests whose neighbours predict another answer than their wording was taken for, before it moves there."""
 MOST: Final = 1024
 VOICES: Final = 256
+"""Prose answers whose vectors are at hand."""
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(rf"[^\W\d_]+{AND_MARKS}(?:['\u2019-][^\W\d_]+{AND_MARKS})*")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..weights import load_arrays
+from .calibration import log_odds
 
 Floats = NDArray[np.float64]
 FAR: Final = 6.0
@@ -102,6 +103,4 @@ class JointModel(RiskModel):
 
     def read(self, alone: float, voted: float) -> Floats:
         """The features of two risks, by the pair verifier `alone` and by the neighbours."""
-        return self.encode(
-            math.log(max(p, 1e-6) / (1.0 - min(p, 0.999))) for p in (min(alone, UNLIKE), voted)
-        )
+        return self.encode(map(log_odds, (min(alone, UNLIKE), voted)))
