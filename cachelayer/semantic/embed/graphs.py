@@ -20,6 +20,8 @@ BUCKET = 16
 MOST_TOKENS = 4096
 """Of a graph: beyond that the kernels take longer than their launches. With a window of 256 that bounds the graphs
 to 92, 512 to 156; each is captured when its shape first comes (tens of milliseconds)."""
+_SPARE = 2**26
+"""Bytes that must be free: torch ends the process when a graph is freed whose capture met a full device."""
 _EMBED = "embeddings."
 _TABLES = tuple(f"{_EMBED}{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
 _ATTEND = ("attention.self.query", "attention.self.key", "attention.self.value")
@@ -60,6 +62,7 @@ class GraphedBert:
         self._pooling, self._batch = pooling, batch
         table = weights[_TABLES[1]]
         self.device, (self.positions, self._hidden) = table.device, table.shape
+        self._stacked: tuple[Any, list[tuple[Any, Any]]] | None = None
         self._captured: dict[tuple[int, int], _Captured | None] = {}
         self._shared: tuple[Any, Any, Any] | None = None
 
@@ -106,10 +109,15 @@ class GraphedBert:
             return None
         if shape not in self._captured:
             try:
-                self._captured[shape] = self._capture(size, length)
+                self._captured[shape] = self._capture(size, length) if self._room() else None
             except RuntimeError:
                 self._captured[shape] = None
         return self._captured[shape]
+
+    def _room(self) -> bool:
+        import torch
+
+        return bool(torch.cuda.mem_get_info(self.device)[0] >= _SPARE)
 
     def _capture(self, size: int, length: int) -> _Captured:
         import torch
@@ -137,24 +145,35 @@ class GraphedBert:
         import torch
         from torch.nn import functional as F
 
-        w, (batch, length) = self._w, ids.shape
-        words, positions, kinds = (w[name] for name in _TABLES)
-        x = self._norm(words[ids] + positions[:length] + kinds[0], _EMBED + "LayerNorm")
-        open_to = mask[:, None, None, :].bool()
-        for number in range(self._layers):
+        places, attend = self._stacked = self._stacked or self._stack()
+        batch, length = ids.shape
+        x = self._norm(self._w[_TABLES[0]][ids] + places[:length], _EMBED + "LayerNorm")
+        bias = torch.zeros_like(mask, dtype=x.dtype).masked_fill_(mask == 0, -torch.inf)
+        bias = bias[:, None, None, :].expand(batch, self._heads, length, length)
+        for number, stacked in enumerate(attend):
             name = f"encoder.layer.{number}."
-            q, k, v = (
-                self._dense(x, name + part).view(batch, length, self._heads, -1).transpose(1, 2)
-                for part in _ATTEND
-            )
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=open_to).transpose(1, 2).reshape(x.shape)
+            q, k, v = F.linear(x, *stacked).view(batch, length, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).reshape(x.shape)
             x = self._norm(x + self._dense(y, name + _DENSE[0]), name + _NORMS[0])
             y = self._dense(F.gelu(self._dense(x, name + _DENSE[1])), name + _DENSE[2])
             x = self._norm(x + y, name + _NORMS[1])
         if self._pooling == "cls":
             return F.normalize(x[:, 0].float(), dim=1)
-        kept = mask[:, :, None].to(x.dtype)
-        return F.normalize((x * kept).sum(1, dtype=torch.float32) / kept.sum(1, dtype=torch.float32), dim=1)
+        return F.normalize((x * mask[:, :, None]).sum(1, dtype=torch.float32), dim=1)
+
+    def _stack(self) -> tuple[Any, list[tuple[Any, Any]]]:
+        """What one kernel reads where the model has parts: the rows of places, and of each layer what attends."""
+        import torch
+
+        w = self._w
+        attend = [
+            tuple(
+                torch.cat([w[f"encoder.layer.{number}.{part}.{kind}"] for part in _ATTEND])
+                for kind in ("weight", "bias")
+            )
+            for number in range(self._layers)
+        ]
+        return w[_TABLES[1]] + w[_TABLES[2]][0], attend
 
     def _dense(self, x: Any, name: str) -> Any:
         from torch.nn import functional as F
