@@ -7,9 +7,10 @@ What was measured so far is in the file after every part.
 The reference is torch: a float16 matrix product and top-k over the same rows, beside the bytes moved over the measured
 copy bandwidth. FAISS parts (flat float16, IVF, CAGRA, the index of cachelayer) run where a GPU build of `faiss` is
 installed; what is missing says why and counts as not measured. Vectors are synthetic: unit rows around cluster centres,
-made on the device, or around real ones (--vectors FILE.npy); queries are rows that were moved. "text in" is a sentence
-through tokenizer, encoder (gpu_encoder.py: --model DIR, or random weights of MiniLM's shape), search and the copy of
-ids to the host, vectors staying on the device; through cachelayer they go by the host. Without a GPU it prints the
+made on the device, or around real ones (--vectors FILE.npy); queries are rows that were moved,
+others at every call. "text in" is a sentence through tokenizer and encoder (gpu_encoder.py: --model DIR, or random
+weights of MiniLM's shape), the search for such a query and the copy of ids to the host, vectors staying on the device;
+through cachelayer they go by the host. Without a GPU it prints the
 reason and ends well.
 `--rehearse` goes through everything on the CPU, with FAISS's indexes for the CPU: that it runs, its times say nothing.
 """
@@ -28,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpu_measure import TEXT, K, Result, share, summary, text_in, timed
+from gpu_measure import TEXT, K, Result, in_turn, share, summary, text_in, timed
 from gpu_parts import exact_by_cachelayer, faiss_parts, through_cachelayer
 from record import parser_of
 
@@ -122,10 +123,10 @@ def exact(rows: Any, queries: Any, kind: Any = None) -> tuple[Any, Any]:
 
 
 def torch_reference(rows: Any, queries: Any, args: argparse.Namespace, bandwidth: float) -> Result:
-    out: Result = {"text in, batch 1": text_in(lambda vector: exact(rows, vector), args)}
+    out: Result = {"text in, batch 1": text_in(partial(exact, rows), queries, args)}
     for batch in args.batches:
-        part = queries[:batch]
-        result = summary(timed(partial(exact, rows, part), args.repeats), batch)
+        work = in_turn(partial(exact, rows), queries, batch)
+        result = summary(timed(work, args.repeats), batch)
         result["share of copy bandwidth"] = share(rows, result, bandwidth)
         out[f"batch {batch}"] = result
     return out

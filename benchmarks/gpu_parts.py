@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from gpu_measure import K, Result, by_host, recall, settle, share, summary, text_in, timed
+from gpu_measure import K, Result, by_host, in_turn, recall, settle, share, summary, text_in, timed
 
 
 def faiss_parts(
@@ -98,10 +98,10 @@ def searched(
 ) -> Result:
     _, found = index.search(queries, K)
     out: Result = {"recall@8": recall(found, truth)}
-    out["text in, batch 1"] = text_in(lambda vector: index.search(vector, K), args)
+    out["text in, batch 1"] = text_in(lambda part: index.search(part, K), queries, args)
     for batch in args.batches:
-        part = queries[:batch].contiguous()
-        result = summary(timed(partial(index.search, part, K), args.repeats), batch)
+        work = in_turn(lambda part: index.search(part, K), queries, batch)
+        result = summary(timed(work, args.repeats), batch)
         if batch == 1:
             result["share of copy bandwidth"] = share(rows, result, bandwidth)
         out[f"batch {batch}"] = result
@@ -147,6 +147,7 @@ def through_cachelayer(rows: Any, queries: Any, truth: Any, args: argparse.Names
         "fallbacks": dict(index.fallbacks),
         "kind": type(device).__name__,
         "nprobe": getattr(getattr(device, "index", None), "nprobe", None),
+        "lists": getattr(getattr(device, "index", None), "nlist", None),
         "add s": added - begun,
         "maintain s": time.perf_counter() - added,
     }
