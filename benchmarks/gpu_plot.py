@@ -51,7 +51,7 @@ def main() -> None:
         (run["run"], size) for run in json.loads(args.figures.read_text()) for size in run["sizes"].values()
     ]
     figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(4.1 * len(panels), 3.9), sharey=True, squeeze=False
+        1, len(panels), figsize=(3.4 * len(panels), 3.9), sharey=True, squeeze=False
     )
     shown: dict[str, Any] = {}
     for axis, (title, size) in zip(axes.flat, panels, strict=True):
@@ -60,7 +60,7 @@ def main() -> None:
             shown[name] = axis.plot(list(rates), list(rates.values()), **style)[0]
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
-        axis.set_title(title.partition(" (")[0], fontsize=10)
+        axis.set_title(title.replace(", ", "\n", 1).replace(" (", "\n("), fontsize=9)
         axis.set_xlabel("queries a call")
         axis.grid(alpha=0.25)
     axes.flat[0].set_ylabel("queries a second")

@@ -46,6 +46,16 @@ def torch_gpu(dimension: int) -> VectorIndex:
     return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, recall=1)
 
 
+def torch_lists(dimension: int) -> VectorIndex:
+    """Those of the nearest lists compared by torch on a device."""
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
+
+    _needs(unavailable())
+    pytest.importorskip("torch")
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, lists_at=1024, recall=0.999)
+
+
 def gpu_missing(dimension: int) -> VectorIndex:
     """The GPU index where there is no GPU: the contract holds by falling back."""
     pytest.importorskip("faiss")
@@ -82,6 +92,7 @@ INDEXES = [
     pytest.param(gpu_lists, id="faiss-gpu-lists"),
     pytest.param(faiss_gpu, id="faiss-gpu", marks=pytest.mark.gpu),
     pytest.param(torch_gpu, id="torch-gpu", marks=pytest.mark.gpu),
+    pytest.param(torch_lists, id="torch-lists", marks=pytest.mark.gpu),
 ]
 
 

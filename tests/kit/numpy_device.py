@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from index_rows import DIMENSION
 
-from cachelayer.semantic.index.gpu_rows import Gpu, GpuRows
+from cachelayer.semantic.index.gpu_rows import Gpu
 
 
 class NumpyDevice:
@@ -63,23 +63,24 @@ class NumpyGpu(Gpu):
         super().__init__(Resources(), 0, scratch)
         self.devices: list[NumpyDevice] = []
 
-    def flat(self, dimension: int) -> GpuRows:
+    def flat(self, dimension: int) -> Any:
         self.devices.append(NumpyDevice())
-        return GpuRows(self.devices[-1], self)
+        return self.devices[-1]
 
 
 class CpuGpu(NumpyGpu):
     """With the indexes of FAISS that are its own for the GPU on the CPU: they answer alike, and train alike."""
 
-    def flat(self, dimension: int) -> GpuRows:
+    def flat(self, dimension: int) -> Any:
         import faiss
 
         kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        return GpuRows(faiss.IndexScalarQuantizer(dimension, kind, metric), self)
+        return faiss.IndexScalarQuantizer(dimension, kind, metric)
 
-    def lists(self, dimension: int, count: int) -> Any:
+    def lists(self, sample: np.ndarray, count: int, room: int) -> Any:
         import faiss
 
-        kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        self.centroids = faiss.IndexFlatIP(dimension)
-        return faiss.IndexIVFScalarQuantizer(self.centroids, dimension, count, kind, metric, False)
+        kind, metric, width = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, sample.shape[1]
+        index = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatIP(width), width, count, kind, metric, False)
+        index.train(sample)
+        return index

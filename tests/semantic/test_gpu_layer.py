@@ -15,7 +15,6 @@ pytest.importorskip("faiss")
 from cachelayer import CacheLayer
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, for_gpus
-from cachelayer.semantic.index.gpu_rows import GpuRows
 from cachelayer.semantic.index.persistent import PersistentIndex
 from cachelayer.semantic.index.searches import Searches
 from cachelayer.testing import WordEmbedder
@@ -60,7 +59,7 @@ class Slow(NumpyDevice):
 
 async def test_a_device_is_asked_by_one_call_at_a_time_and_the_host_goes_on(tmp_path):
     gpu = NumpyGpu()
-    gpu.flat = lambda dimension: gpu.devices.append(Slow()) or GpuRows(gpu.devices[-1], gpu)
+    gpu.flat = lambda dimension: gpu.devices.append(Slow()) or gpu.devices[-1]
     inner = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024, recall=1, open_gpu=lambda scratch: gpu)
     index = PersistentIndex(inner, tmp_path, "words")
     index.load()

@@ -1,4 +1,4 @@
-"""Large partitions on a GPU: float16 rows compared there, all of them (torch) or those of the nearest lists (FAISS)."""
+"""Large partitions on a GPU: float16 rows compared there, all of them or those of the nearest lists."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 from ...types import Vectors
 from .codes import Codes, load_faiss
 from .faiss_cpu import FaissIndex
-from .gpu_rows import LISTS_SCRATCH, MOST, Gpu, GpuLists, GpuRows, list_count
+from .gpu_rows import LISTS_SCRATCH, MOST, Gpu, GpuLists, GpuRows, TorchGpu, Turns
 from .packed import Found
 from .pages import PAGE, Page, Partition, View, name_rows
-from .torch_flat import TorchGpu, imported_torch
+from .replayed import built
+from .torch_flat import imported_torch
 
 _BLOCK = 32
 """Pages that go to the device in one call: FAISS moves all rows of a flat index at every add."""
@@ -28,8 +29,9 @@ class FaissGpuIndex(FaissIndex):
     """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared there with the rows of the
     nearest lists, as many as it takes for a recall of `recall`.
 
-    All rows are compared at a recall of 1, and in partitions of fewer than `lists_at` rows (`device_at` unless told):
-    by torch, where it is installed, at the speed of the device's memory. The host keeps the rows: what the device
+    All rows are compared at a recall of 1, and in partitions of fewer than `lists_at` rows (`device_at` unless told).
+    The work there is done by torch, where it is installed, at the speed of the device's memory (one query or few by
+    kernels of Triton, which needs a C compiler once), else by FAISS. The host keeps the rows: what the device
     cannot hold (`max_bytes` of float16 rows, or its memory), and all where there is no device, is served from there,
     exactly at first and by codes once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing
     device, it ends the process. The device is not asked for before a partition has grown to it; a child process leaves
@@ -46,7 +48,7 @@ class FaissGpuIndex(FaissIndex):
         device_at: int = 128 * PAGE,
         lists_at: int | None = None,
         recall: float = 0.99,
-        open_gpu: Callable[[int | None], Gpu | TorchGpu] | None = None,
+        open_gpu: Callable[[int | None], Turns] | None = None,
     ) -> None:
         super().__init__(dimension, promote_at=promote_at)
         if device_at < promote_at:
@@ -58,10 +60,10 @@ class FaissGpuIndex(FaissIndex):
         self.fallbacks: Counter[str] = Counter()
         self.lost = False
         self._asked = open_gpu is not None
-        self._torch = imported_torch() if open_gpu is None and self.lists_at > device_at else None
+        self._torch = imported_torch() if open_gpu is None else None
         self._open = open_gpu or self._device_by
         self._opens = 0
-        self._gpu: Gpu | TorchGpu | None = None
+        self._gpu: Turns | None = None
         self._max_bytes = float("inf") if max_bytes is None else max_bytes
 
     @property
@@ -108,12 +110,11 @@ class FaissGpuIndex(FaissIndex):
         """Lists have resources of their own: while they learn, other partitions are searched."""
         rows = sum(page.count for page in pages)
         if rows >= self.lists_at:
-            gpu = self._opened(LISTS_SCRATCH)
-            lists = GpuLists(gpu.lists(self.dimension, list_count(rows)), gpu, self.recall)
-            lists.learn(pages, self._scan_many)
+            lists = GpuLists(self._opened(LISTS_SCRATCH), self.recall, pages, self._scan_many)
             return OnDevice(lists, self.dimension, 2 * rows)
         self._gpu = self._gpu or self._opened(None)
-        return OnDevice(self._gpu.flat(self.dimension), self.dimension, self.lists_at - 1)
+        rows_there = GpuRows(self._gpu.flat(self.dimension), self._gpu)
+        return OnDevice(rows_there, self.dimension, self.lists_at - 1)
 
     def _there(self) -> bool:
         """Whether there is a device; asked once."""
@@ -127,9 +128,13 @@ class FaissGpuIndex(FaissIndex):
                 self._torch = None
         return not self.lost
 
-    def _device_by(self, scratch: int | None) -> Gpu | TorchGpu:
-        if scratch is None and self._torch:
-            return TorchGpu(self._torch, self._torch.device("cuda", self.device))
+    def _device_by(self, scratch: int | None) -> Turns:
+        """By torch where it is faster: all rows, and lists where there are kernels for them."""
+        if self._torch:
+            device = self._torch.device("cuda", self.device)
+            kernels = built(self._torch, self.dimension, device)
+            if kernels or scratch is None:
+                return TorchGpu(self._torch, kernels, device)
         return Gpu(self._faiss, self.device, scratch)
 
     def _opened(self, scratch: int | None) -> Any:

@@ -1,9 +1,10 @@
-"""Rows on a GPU by FAISS, in float16: all of them compared, or those of the nearest lists."""
+"""Rows on a GPU in float16, by FAISS or by torch: all of them compared, or those of the nearest lists."""
 
 from __future__ import annotations
 
 import math
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ import numpy as np
 from ...types import Vectors
 from .packed import Found
 from .pages import Page
+from .torch_flat import TorchFlat
+from .torch_lists import TorchLists
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -31,7 +34,7 @@ _ROUNDING = 2e-4
 """By how much a score on the device, of float16 rows, may differ from the host's."""
 
 
-class Turns:
+class Turns(ABC):
     """A device serves one call at a time, and to free what is on it is one: `with gpu` takes turns."""
 
     def __init__(self) -> None:
@@ -51,6 +54,23 @@ class Turns:
         if self._owner.acquire(blocking=False):
             self.__exit__()
 
+    def abandon(self) -> None:
+        """After a fork the device is the parent's: to free anything there would end this process."""
+        for index in self._dead:
+            self.leave(index)
+
+    @abstractmethod
+    def leave(self, index: Any) -> None:
+        """Let what it has on the device be."""
+
+    @abstractmethod
+    def flat(self, dimension: int) -> Any:
+        """An index that compares all rows."""
+
+    @abstractmethod
+    def lists(self, sample: Vectors, count: int, room: int) -> Any:
+        """One that compares the rows of `nprobe` of its `nlist` lists, about `count`, learnt from `sample` (n, d)."""
+
 
 class Gpu(Turns):
     """A device's stream and its scratch memory, up to 1.5 GiB there and 256 MiB pinned here: made once, shared.
@@ -66,21 +86,44 @@ class Gpu(Turns):
             self.resources.setTempMemory(scratch)
 
     def abandon(self) -> None:
-        """After a fork the device is the parent's: to free anything there would end this process."""
-        for owned in (self.resources, *self._dead):
-            owned.thisown = False
+        super().abandon()
+        self.leave(self.resources)
 
-    def flat(self, dimension: int) -> GpuRows:
+    def leave(self, index: Any) -> None:
+        index.thisown = False
+
+    def flat(self, dimension: int) -> Any:
         config = self.faiss.GpuIndexFlatConfig()
         config.device, config.useFloat16 = self.number, True
-        return GpuRows(self.faiss.GpuIndexFlatIP(self.resources, dimension, config), self)
+        return self.faiss.GpuIndexFlatIP(self.resources, dimension, config)
 
-    def lists(self, dimension: int, count: int) -> Any:
+    def lists(self, sample: Vectors, count: int, room: int) -> Any:
         faiss = self.faiss
         config = faiss.GpuIndexIVFScalarQuantizerConfig()
         config.device = self.number
         kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        return faiss.GpuIndexIVFScalarQuantizer(self.resources, dimension, count, kind, metric, False, config)
+        shape = sample.shape[1], count
+        index = faiss.GpuIndexIVFScalarQuantizer(self.resources, *shape, kind, metric, False, config)
+        index.train(sample)
+        return index
+
+
+class TorchGpu(Turns):
+    """A device by torch, `torch.device("cuda", 0)` for one. It needs no scratch memory of FAISS."""
+
+    def __init__(self, torch: ModuleType, kernels: ModuleType | None, device: Any) -> None:
+        super().__init__()
+        self._torch, self._kernels, self._device = torch, kernels, device
+
+    def leave(self, index: Any) -> None:
+        index.abandon()
+
+    def flat(self, dimension: int) -> Any:
+        return TorchFlat(self._torch, dimension, self._device)
+
+    def lists(self, sample: Vectors, count: int, room: int) -> Any:
+        assert self._kernels is not None
+        return TorchLists(self._torch, self._kernels, self._device, sample, count, room)
 
 
 class GpuRows:
@@ -108,8 +151,8 @@ class GpuRows:
         """All rows are in."""
 
     def abandon(self) -> None:
-        """As Gpu's."""
-        self.index.thisown = False
+        """As Turns'."""
+        self._gpu.leave(self.index)
 
 
 class GpuLists(GpuRows):
@@ -119,20 +162,20 @@ class GpuLists(GpuRows):
     request is near rows and none of them.
     """
 
-    def __init__(self, index: Any, gpu: Gpu, recall: float) -> None:
-        super().__init__(index, gpu)
-        self._recall = recall
-        self._asked = self._least = np.empty((0, 0), np.float32)
-
-    def learn(self, pages: tuple[Page, ...], exact: Callable[..., Found]) -> None:
-        """The centroids of the rows of `pages`, and what `exact(pages, queries, k)` finds there."""
-        count = int(self.index.nlist) * _SAMPLE
-        step = max(1, sum(page.count for page in pages) // count)
+    def __init__(
+        self, gpu: Turns, recall: float, pages: tuple[Page, ...], exact: Callable[..., Found]
+    ) -> None:
+        """Lists learnt from the rows of `pages`, with none of them in yet; `exact(pages, queries, k)` finds there."""
+        rows = sum(page.count for page in pages)
+        count = list_count(rows)
+        step = max(1, rows // (count * _SAMPLE))
         sample = np.concatenate([np.asarray(p.vectors[: p.count : step], np.float32) for p in pages])
-        self._asked = _moved(sample[:: max(1, len(sample) // _ASKED)][:_ASKED])
+        self._recall, self._asked = recall, _moved(sample[:: max(1, len(sample) // _ASKED)][:_ASKED])
+        self._tried = self._asked[:1]
         self._least = exact(pages, self._asked, _NEAR)[0][:, -1:]
-        with self._gpu:
-            self.index.train(sample)
+        with gpu:
+            index = gpu.lists(sample, count, rows)
+        super().__init__(index, gpu)
 
     def settle(self) -> None:
         most, nprobe = min(MOST, int(self.index.nlist)), 8
@@ -142,6 +185,7 @@ class GpuLists(GpuRows):
             if nprobe >= most or (found >= self._least - _ROUNDING).mean() >= self._recall:
                 self._asked = self._asked[:0]
             nprobe *= 2
+        self.search(self._tried, _NEAR)  # what a first search takes, no request waits for
 
 
 def list_count(rows: int) -> int:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...types import Vectors
-from .gpu_rows import GpuRows, Turns
 from .packed import Found
+from .replayed import AmongAll, built, imported_kernels
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,29 +30,15 @@ _LEFT: list[object] = []
 
 def imported_torch() -> ModuleType | None:
     """torch, where it is installed. It takes seconds to import, so this is for a constructor."""
-    return importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    imported_kernels()
+    return torch
 
 
-class TorchGpu(Turns):
-    """A device by torch, `torch.device("cuda", 0)` for one. It needs no scratch memory of FAISS."""
-
-    def __init__(self, torch: ModuleType, device: Any) -> None:
-        super().__init__()
-        self._torch, self._device = torch, device
-
-    def flat(self, dimension: int) -> GpuRows:
-        return TorchRows(TorchFlat(self._torch, dimension, self._device), self)
-
-    def abandon(self) -> None:
-        for flat in self._dead:
-            flat.abandon()
-
-
-class TorchRows(GpuRows):
-    """All rows are compared: `index` is a TorchFlat."""
-
-    def abandon(self) -> None:
-        self.index.abandon()
+def leave(owner: object) -> None:
+    """After a fork the device is the parent's: nothing that `owner` has there is to be freed here."""
+    _LEFT.append(dict(vars(owner)))
+    vars(owner).clear()
 
 
 class TorchFlat:
@@ -65,44 +51,61 @@ class TorchFlat:
 
     def __init__(self, torch: ModuleType, dimension: int, device: Any) -> None:
         self._torch, self._device = torch, device
-        self._rows = torch.empty((0, dimension), dtype=torch.float16, device=device)
+        self._kernels = built(torch, dimension, device)
+        self.rows = torch.empty((0, dimension), dtype=torch.float16, device=device)
+        self.count = torch.zeros(1, dtype=torch.int64, device=device)
+        self._one: AmongAll | None = None
         self.ntotal = 0
 
     def __del__(self) -> None:
-        if self.__dict__.pop("_rows", None) is not None:
+        if self.__dict__:
+            del self.rows, self._one
             self._give_back()
 
     def abandon(self) -> None:
-        """After a fork the device is the parent's: nothing of it is to be freed here."""
-        _LEFT.append(self.__dict__.pop("_rows"))
+        """In a forked child."""
+        leave(self)
 
     def add(self, rows: Vectors) -> None:
         with self._torch.inference_mode():
             fresh = self._torch.from_numpy(rows).to(self._device)
             end = self.ntotal + len(rows)
-            if end > len(self._rows):
+            if end > len(self.rows):
                 self._grow(end)
-            self._rows[self.ntotal : end] = fresh
+            self.rows[self.ntotal : end] = fresh
+            self.count.fill_(end)
         self.ntotal = end
 
     def search(self, queries: Vectors, k: int) -> Found:
         """Scores (n, k) float32 descending and positions (n, k) int64, padded with -inf and -1."""
-        torch, best = self._torch, min(k, self.ntotal)
+        best = min(k, self.ntotal)
         scores = np.full((len(queries), k), -np.inf, np.float32)
         positions = np.full((len(queries), k), -1, np.int64)
         if not best:
             return scores, positions
-        with torch.inference_mode():
-            asked = torch.from_numpy(queries.copy()).to(self._device)
-            step = max(1, min(_SCORES // len(self._rows), _COMPARED // (_SPARE * best)))
-            near = [self._nearest(asked[at : at + step], best) for at in range(0, len(asked), step)]
-            told = torch.cat(near, 1).cpu().numpy()
-        scores[:, :best], positions[:, :best] = told
+        found = self._by_kernels(queries, best) or self._by_torch(queries, best)
+        scores[:, :best], positions[:, :best] = found
         return scores, positions
 
-    def _nearest(self, asked: Any, k: int) -> Any:
-        """Scores and positions (2, n, k) float64, which holds both."""
-        torch, rows = self._torch, self._rows
+    def _by_kernels(self, queries: Vectors, k: int) -> Found | None:
+        if self._kernels is None or len(queries) > 1:
+            return None
+        with self._torch.inference_mode():
+            self._one = self._one or AmongAll(self._torch, self._kernels, self.rows, self.count)
+            return self._one.search(queries, k)
+
+    def _by_torch(self, queries: Vectors, k: int) -> Found:
+        torch = self._torch
+        with torch.inference_mode():
+            asked = torch.from_numpy(queries.copy()).to(self._device)
+            step = max(1, min(_SCORES // len(self.rows), _COMPARED // (_SPARE * k)))
+            near = [self.nearest(asked[at : at + step], k) for at in range(0, len(asked), step)]
+            scores, positions = torch.cat(near, 1).cpu().numpy()
+        return scores, positions
+
+    def nearest(self, asked: Any, k: int) -> Any:
+        """Scores and positions (2, n, k) float64, which holds both; `asked` (n, d) is float32 on the device."""
+        torch, rows = self._torch, self.rows
         scores = asked.to(rows.dtype) @ rows.T
         if self.ntotal < len(rows):
             scores[:, self.ntotal :] = -torch.inf
@@ -117,10 +120,10 @@ class TorchFlat:
         return torch.stack([best.double(), found.gather(1, order).double()])
 
     def _grow(self, needed: int) -> None:
-        room = -(-max(needed, int(_GROWTH * len(self._rows))) // _CHUNK) * _CHUNK
-        rows = self._torch.zeros((room, self._rows.shape[1]), dtype=self._rows.dtype, device=self._device)
-        rows[: self.ntotal] = self._rows[: self.ntotal]
-        self._rows = rows
+        room = -(-max(needed, int(_GROWTH * len(self.rows))) // _CHUNK) * _CHUNK
+        rows = self._torch.zeros((room, self.rows.shape[1]), dtype=self.rows.dtype, device=self._device)
+        rows[: self.ntotal] = self.rows[: self.ntotal]
+        self.rows, self._one = rows, None
         self._give_back()
 
     def _give_back(self) -> None:
