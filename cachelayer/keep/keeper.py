@@ -10,7 +10,7 @@ from typing import Any
 import xxhash
 
 from ..exact.answers.admission import admit, tokens_of
-from ..exact.answers.freezer import MAX_BYTES, Freezer
+from ..exact.answers.freezer import Freezer
 from ..exact.answers.frozen import Frozen, NotKeepable
 from ..exact.answers.tape import Alike, Run, Tape
 from ..exact.memory.refresh import refresh_due
@@ -125,7 +125,7 @@ class Keeper(Holdings):
         """Freeze the backend's answer, for riders and for `place`, unless it is too large; whether it may be kept."""
         answer, function = landing.answer, call.function
         try:
-            limit = function.memory.max_item_bytes or MAX_BYTES
+            limit = function.memory.max_item_bytes or function.policy.max_item_bytes
             landing.frozen = self._freezer.freeze(answer, share=function.share, limit=limit)
             reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         except NotKeepable as fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from ..exact.answers.admission import has_tool_calls, text_of
@@ -179,6 +180,12 @@ class Tiers:
             self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
+
+    def outgrown(self, call: Call, landing: Landing) -> None:
+        """An answer that was to be made anew is too large to be kept: what is kept in its place goes everywhere."""
+        if landing.stored is Reason.OVERSIZE and call.tightening.no_cache:
+            self.keeper.drop_digest(call.digest)
+            self.portal.soon(self.background.spawn, partial(self.forget, call.digest))
 
     def forgives(self, call: Call, fault: MemoryError) -> bool:
         """Whether the fault is the cache's own, since the backend was not called yet; if so, it is counted."""

@@ -194,3 +194,64 @@ async def test_an_answer_that_claims_any_number_of_tokens_is_shared_and_harms_no
             outcomes = await asyncio.gather(*map(ask.outcome, numbers))
             assert [outcome.source for outcome in outcomes] == [expected] * 3
             await layer.flush()
+
+
+@pytest.mark.parametrize("max_bytes", [0, 2**20])
+@pytest.mark.parametrize("large", [b"x" * 200_000, [[n] for n in range(20_000)]], ids=["bytes", "lists"])
+async def test_what_a_refresh_found_too_large_to_keep_takes_the_place_of_the_older_answer_for_all(
+    server: Server, max_bytes: int, large: Any
+) -> None:
+    """Memory let the older one go and the store brought it back: a refresh was followed by what it had replaced."""
+    policy, said = Policy(max_bytes=max_bytes, max_item_bytes=100_000, budgets=Budgets(store="2s")), ["old"]
+
+    async def ask(question: str) -> Any:
+        return said[-1]
+
+    async with AsyncExitStack() as stack:
+        layers = [CacheLayer(policy=policy, store=server.url, semantic=False) for _ in range(2)]
+        one, other = [(await stack.enter_async_context(layer)).wrap(ask, name="ask") for layer in layers]
+        assert await one("q") == "old"
+        await layers[0].flush()
+        assert await other("q") == "old"
+        said.append(large)
+        assert await one.refresh("q") == large
+        await layers[0].flush()
+        said.append("new")
+        for _ in range(2):
+            assert await one("q") == "new"
+        await layers[0].flush()
+        await eventually(lambda: layers[1].stats()["entries"] == 0)
+        assert await other("q") == "new"
+
+
+async def test_without_a_memory_what_is_too_large_is_not_stored_either(server: Server) -> None:
+    policy = Policy(max_bytes=0, max_item_bytes=100_000, budgets=Budgets(store="2s"))
+    async with CacheLayer(policy=policy, store=server.url, semantic=False) as layer:
+
+        @layer.cached
+        async def ask(question: str) -> bytes:
+            return b"x" * 200_000
+
+        assert (await ask.outcome("q")).stored is Reason.OVERSIZE
+        await layer.flush()
+        assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+async def test_a_stream_that_a_refresh_found_too_large_takes_the_place_of_the_older_one(
+    server: Server,
+) -> None:
+    policy, said = Policy(max_item_bytes=20_000, budgets=Budgets(store="2s")), ["old"]
+
+    async def ask(question: str) -> AsyncIterator[str]:
+        for chunk in said[-1].split():
+            yield chunk
+
+    async with CacheLayer(policy=policy, store=server.url, semantic=False) as layer:
+        stream = layer.wrap(ask, name="ask")
+        assert [chunk async for chunk in stream("q")] == ["old"]
+        await layer.flush()
+        said.append("x" * 9000 + " " + "y" * 19_000)
+        assert len([chunk async for chunk in await stream.refresh("q")]) == 2
+        await layer.flush()
+        said.append("new")
+        assert [chunk async for chunk in stream("q")] == ["new"]
