@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from index_rows import DIMENSION
@@ -36,24 +37,24 @@ def faiss_gpu(dimension: int) -> VectorIndex:
     return FaissGpuIndex(dimension, **small, open_gpu=lambda scratch: Gpu(faiss, 0, scratch))
 
 
-def torch_gpu(dimension: int) -> VectorIndex:
+def torch_rows(dimension: int) -> VectorIndex:
     """All rows compared by torch on a device."""
-    pytest.importorskip("faiss")
-    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
-
-    _needs(unavailable())
-    pytest.importorskip("torch")
-    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, recall=1)
+    return _by_torch(dimension, recall=1)
 
 
 def torch_lists(dimension: int) -> VectorIndex:
     """Those of the nearest lists compared by torch on a device."""
-    pytest.importorskip("faiss")
-    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
+    return _by_torch(dimension, lists_at=1024, recall=0.999)
 
-    _needs(unavailable())
-    pytest.importorskip("torch")
-    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, lists_at=1024, recall=0.999)
+
+def _by_torch(dimension: int, **settings: Any) -> VectorIndex:
+    pytest.importorskip("faiss")
+    from torch_device import torch_device, torch_gpu
+
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex
+
+    torch_device()
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, open_gpu=torch_gpu, **settings)
 
 
 def gpu_missing(dimension: int) -> VectorIndex:
@@ -91,7 +92,7 @@ INDEXES = [
     pytest.param(gpu_stand_in, id="faiss-gpu-stand-in"),
     pytest.param(gpu_lists, id="faiss-gpu-lists"),
     pytest.param(faiss_gpu, id="faiss-gpu", marks=pytest.mark.gpu),
-    pytest.param(torch_gpu, id="torch-gpu", marks=pytest.mark.gpu),
+    pytest.param(torch_rows, id="torch-gpu", marks=pytest.mark.gpu),
     pytest.param(torch_lists, id="torch-lists", marks=pytest.mark.gpu),
 ]
 

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from index_rows import unit
+from torch_device import torch_device, torch_gpu
 
 pytest.importorskip("faiss")
 
@@ -33,19 +34,22 @@ NAMES = np.arange(40_000, dtype=np.int64)
 
 @pytest.fixture(params=["by torch", "by faiss"])
 def make(request):
-    """A FaissGpuIndex on the device, by what does the work there."""
+    """A FaissGpuIndex on the device, by what does the work there. Interpreted, those that need no GPU take minutes."""
     reason = unavailable()
+    if request.param == "by torch":
+        torch_device()
+        return FaissGpuIndex if not reason else partial(FaissGpuIndex, open_gpu=torch_gpu)
     if reason:
         pytest.skip(reason)
-    if request.param == "by torch":
-        pytest.importorskip("torch")
-        return FaissGpuIndex
     return partial(FaissGpuIndex, open_gpu=lambda scratch: Gpu(load_faiss(), 0, scratch))
 
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device")
+    return torch
 
 
 def filled(index, n=20_000):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from index_rows import unit
+from torch_device import torch_device
 
 from cachelayer.semantic.index import replayed, torch_flat
 from cachelayer.semantic.index.torch_flat import TorchFlat
@@ -24,13 +25,8 @@ def flat():
 
 
 def made(width):
-    torch = pytest.importorskip("torch")
-    kernels = replayed.imported_kernels()
-    if torch.cuda.is_available():
-        return TorchFlat(torch, width, torch.device("cuda", 0))
-    if not (kernels and kernels.INTERPRETED):
-        pytest.skip("torch finds no CUDA device")
-    return TorchFlat(torch, width, torch.device("cpu"))
+    torch, device = torch_device()
+    return TorchFlat(torch, width, device)
 
 
 def check(flat, rows, queries, k):

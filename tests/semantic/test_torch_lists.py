@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from index_rows import unit
+from torch_device import torch_device
 
 from cachelayer.semantic.index import replayed, torch_lists
 from cachelayer.semantic.index.torch_lists import TorchLists
@@ -20,12 +21,9 @@ RNG = np.random.default_rng(43)
 
 @pytest.fixture
 def make():
-    torch = pytest.importorskip("torch")
-    kernels = replayed.imported_kernels()
-    if not torch.cuda.is_available() and not (kernels and kernels.INTERPRETED):
-        pytest.skip("torch finds no CUDA device")
-    device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
-    assert replayed.built(torch, DIMENSION, device) is kernels is not None
+    torch, device = torch_device()
+    kernels = replayed.built(torch, DIMENSION, device)
+    assert kernels is not None
 
     def made(rows, count=32, *, room=0, add=True):
         lists = TorchLists(torch, kernels, device, rows, count, room)
