@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -169,7 +168,8 @@ def built(torch: ModuleType | None, dimension: int, device: Any) -> ModuleType |
 
 
 def imported_kernels() -> ModuleType | None:
-    """They take a second to import, so this is for a constructor."""
-    if not all(map(importlib.util.find_spec, ("torch", "triton"))):
+    """None without a Triton that has all they need. They take a second to import, so this is for a constructor."""
+    try:
+        return importlib.import_module(".kernels", __package__)
+    except (ImportError, AttributeError, OSError):
         return None
-    return importlib.import_module(".kernels", __package__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +28,11 @@ _LEFT: list[object] = []
 
 
 def imported_torch() -> ModuleType | None:
-    """torch, where it is installed. It takes seconds to import, so this is for a constructor."""
-    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    """torch, where it is installed and whole. It takes seconds to import, so this is for a constructor."""
+    try:
+        torch = importlib.import_module("torch")
+    except (ImportError, OSError):  # without a library of CUDA's, say
+        return None
     imported_kernels()
     return torch
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -105,12 +106,17 @@ class TorchLists:
         scores = np.full((len(queries), k), -np.inf, np.float32)
         positions = np.full((len(queries), k), -1, np.int64)
         if self.ntotal:
-            with self._torch.inference_mode():
+            with self._torch.inference_mode(), self._current():
                 reach = self._reach = self._reach or self._reached()
                 found = self._by_graph(queries, k, reach) or self._together(queries, k, reach)
             best = found[0].shape[1]
             scores[:, :best], positions[:, :best] = found
         return scores, positions
+
+    def _current(self) -> AbstractContextManager[Any]:
+        """Triton launches on the current device."""
+        on_gpu = self._device.type == "cuda"
+        return self._torch.cuda.device(self._device) if on_gpu else nullcontext()
 
     def _reached(self) -> _Reach:
         if self._pages > _GROWTH * self._in_order:
