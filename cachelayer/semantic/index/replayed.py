@@ -91,7 +91,8 @@ class Replayed(ABC):
         if cuda.mem_get_info(self._device)[0] < SPARE:
             return None
         graph, side = cuda.CUDAGraph(), cuda.Stream(self._device)
-        with cuda.device(self._device), cuda.stream(cuda.current_stream(self._device)):
+        current = cuda.stream(cuda.current_stream(self._device))
+        with self._torch.inference_mode(), cuda.device(self._device), current:
             self.launch(count, size, told)  # what is not compiled yet is compiled now
             cuda.current_stream().synchronize()
             with cuda.stream(side):

@@ -80,6 +80,14 @@ def best_of(scores: Scores, ids: NDArray[np.int64], k: int) -> tuple[Scores, NDA
     return np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1)
 
 
+def widened(scores: Scores, ids: NDArray[np.int64], k: int) -> tuple[Scores, NDArray[np.int64]]:
+    """Padded to k columns."""
+    found = scores.shape[1]
+    wide = padded(len(scores), k)
+    wide[0][:, :found], wide[1][:, :found] = scores, ids
+    return wide
+
+
 def padded(queries: int, k: int) -> tuple[Scores, NDArray[np.int64]]:
     """No neighbours at all."""
     return np.full((queries, k), -np.inf, dtype=np.float32), np.full((queries, k), -1, dtype=np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 from ...types import Vectors
 from .packed import Found
 from .replayed import AmongAll, built, imported_kernels
+from .topk import padded, widened
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -81,20 +82,16 @@ class TorchFlat:
     def search(self, queries: Vectors, k: int) -> Found:
         """Scores (n, k) float32 descending and positions (n, k) int64, padded with -inf and -1."""
         best = min(k, self.ntotal)
-        scores = np.full((len(queries), k), -np.inf, np.float32)
-        positions = np.full((len(queries), k), -1, np.int64)
         if not best:
-            return scores, positions
+            return padded(len(queries), k)
         found = self._by_kernels(queries, best) or self._by_torch(queries, best)
-        scores[:, :best], positions[:, :best] = found
-        return scores, positions
+        return found if best == k else widened(*found, k)
 
     def _by_kernels(self, queries: Vectors, k: int) -> Found | None:
         if self._kernels is None or len(queries) > 1:
             return None
-        with self._torch.inference_mode():
-            self._one = self._one or AmongAll(self._torch, self._kernels, self.rows, self.count)
-            return self._one.search(queries, k)
+        self._one = self._one or AmongAll(self._torch, self._kernels, self.rows, self.count)
+        return self._one.search(queries, k)
 
     def _by_torch(self, queries: Vectors, k: int) -> Found:
         torch = self._torch
@@ -103,7 +100,7 @@ class TorchFlat:
             step = max(1, min(_SCORES // len(self.rows), _COMPARED // (_SPARE * k)))
             near = [self.nearest(asked[at : at + step], k) for at in range(0, len(asked), step)]
             scores, positions = torch.cat(near, 1).cpu().numpy()
-        return scores, positions
+        return scores.astype(np.float32), positions.astype(np.int64)
 
     def nearest(self, asked: Any, k: int) -> Any:
         """Scores and positions (2, n, k) float64, which holds both; `asked` (n, d) is float32 on the device."""

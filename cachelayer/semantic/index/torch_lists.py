@@ -6,11 +6,10 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from ...types import Vectors
 from .packed import Found
 from .replayed import STEP, TILE, Replayed
+from .topk import padded, widened
 from .torch_flat import TorchFlat, leave
 
 _PAGE = 32
@@ -103,15 +102,14 @@ class TorchLists:
 
     def search(self, queries: Vectors, k: int) -> Found:
         """Scores (n, k) float32 descending and positions (n, k) int64, padded with -inf and -1."""
-        scores = np.full((len(queries), k), -np.inf, np.float32)
-        positions = np.full((len(queries), k), -1, np.int64)
-        if self.ntotal:
+        if not self.ntotal:
+            return padded(len(queries), k)
+        found = self._few.search(queries, k) if self._few else None
+        if found is None:
             with self._torch.inference_mode(), self._current():
                 reach = self._reach = self._reach or self._reached()
                 found = self._by_graph(queries, k, reach) or self._together(queries, k, reach)
-            best = found[0].shape[1]
-            scores[:, :best], positions[:, :best] = found
-        return scores, positions
+        return found if found[0].shape[1] == k else widened(*found, k)
 
     def _current(self) -> AbstractContextManager[Any]:
         """Triton launches on the current device."""
@@ -124,9 +122,9 @@ class TorchLists:
         return _Reach(self)
 
     def _by_graph(self, queries: Vectors, k: int, reach: _Reach) -> Found | None:
-        if reach.probes > _FEW:
+        if reach.probes > _FEW or self._few is not None:
             return None
-        self._few = self._few or _AmongLists(self._torch, self._kernels, self._centroids, reach)
+        self._few = _AmongLists(self._torch, self._kernels, self._centroids, reach)
         return self._few.search(queries, k)
 
     def _together(self, queries: Vectors, k: int, reach: _Reach) -> Found:
