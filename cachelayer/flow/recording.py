@@ -22,11 +22,9 @@ from .loops import called_off, wake
 from .readers import Chunk, Reader, StreamOverrun, close, nothing, read_off
 from .relay import Hand, Relay
 
-READ_AHEAD = 16
-"""Chunks that the pump may be ahead of the fastest reader."""
+READ_AHEAD = 16  # chunks that the pump may be ahead of the fastest reader
 PATIENCE = 30.0  # seconds
-_LAST = 16
-"""Chunks over which a word that ends a stream may be spread."""
+_LAST = 16  # chunks over which a word that ends a stream may be spread
 
 
 class Recording:
@@ -52,7 +50,7 @@ class Recording:
         self._loop = asyncio.get_running_loop()
         self._chunks: deque[Chunk] = deque()
         self._first = 0  # position of _chunks[0] in the stream
-        self._bytes = 0
+        self._bytes = self._next_reader = 0
         self._positions: dict[int, int] = {}
         self._dropped: set[int] = set()
         self._sleepers: dict[asyncio.Future[None], int] = {}  # and which readers wait there
@@ -64,7 +62,6 @@ class Recording:
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
         self._task: asyncio.Task[Any] | None = None
-        self._next_reader = 0
 
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
@@ -94,16 +91,15 @@ class Recording:
 
     async def failed_at_once(self) -> bool:
         """Whether the source failed before its first chunk; waits for either. Cancelling this leaves the stream."""
-        self._positions[0] = 0
+        self._positions[0] = 0  # and no further: its readers have yet to come
         try:
-            with suppress(Exception):  # its readers' to raise
-                await self.take(0)
+            while not self._chunks and not self.ended:
+                await self._news(0)
         except asyncio.CancelledError:
             self.leave(0)
             raise
-        finally:
-            self._positions.pop(0, None)
-        return self.error is not None and self._first + len(self._chunks) == 0
+        self._positions.pop(0, None)
+        return self.error is not None and not self._chunks
 
     async def _pump(self) -> None:
         feed = getattr(self._source, "feed", None)
@@ -234,15 +230,19 @@ class Recording:
         """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
         try:
             while (chunk := self._next(reader)) is None:
-                sleeper: asyncio.Future[None] = self._loop.create_future()
-                self._sleepers[sleeper] = reader
-                try:
-                    await sleeper
-                finally:
-                    self._sleepers.pop(sleeper, None)
+                await self._news(reader)
             return chunk.answer()
         finally:
             del self
+
+    async def _news(self, reader: int) -> None:
+        """Wait on a reader's behalf until a chunk comes, or the end."""
+        sleeper: asyncio.Future[None] = self._loop.create_future()
+        self._sleepers[sleeper] = reader
+        try:
+            await sleeper
+        finally:
+            self._sleepers.pop(sleeper, None)
 
     async def pass_on(self, reader: int, hand: Hand) -> None:
         """`hand` over all that the reader has not had yet, one after the other. Raises the source's error, and what

@@ -129,3 +129,26 @@ async def test_a_stream_that_none_may_stand_in_for_is_handed_out_before_its_firs
     outcome = await asyncio.wait_for(ask.outcome("q"), 5)
     backend.go.set()
     assert await all_of(outcome.answer) == CHUNKS
+
+
+@pytest.mark.parametrize("plain", [False, True])
+async def test_one_that_grows_too_large_while_its_first_chunk_is_waited_for_is_read_from_its_beginning(
+    plain: bool,
+) -> None:
+    """Its first chunk had been forgotten by then, and its caller was given the last one in its place."""
+    chunks = ["first" * 9, "second" * 9, "third" * 9]
+
+    async def awaited(question: str) -> AsyncIterator[str]:
+        await asyncio.sleep(0)
+        for chunk in chunks:
+            yield chunk
+
+    clock = ManualClock()
+    layer = made(clock, stale_if_error=60, max_bytes=2**20, max_item_bytes=2000)
+    ask = layer.wrap((lambda question: iter(chunks)) if plain else awaited, name="ask")
+    whole, chunks[:] = chunks[:], ["small"]
+    assert await all_of(ask("q")) == ["small"]
+    await asyncio.sleep(0)
+    clock.advance(30)
+    chunks[:] = [chunk * 50 for chunk in whole]
+    assert await all_of(ask("q")) == chunks
