@@ -7,7 +7,7 @@ an answer that was invalidated here could come back from it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,11 @@ from ..flow.attendance import Attendance
 from ..flow.background import Background
 from ..flow.breaker import Breaker
 from ..flow.loops import needed_loop
+from ..keep.call import Call
 from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.parts import built_on
+from ..policy import NOT_TIGHTENED
 from ..protocols import Clock, Store
 from ..types import Reason
 from .implied import implied_by, scope_of
@@ -48,6 +50,8 @@ class Invalidations:
         """Called with a key under which something was deleted or replaced."""
         self.forgotten: Callable[[Invalidation], Awaitable[None]] | None = None
         """Called with whose answers were declared invalid by others: they may have been erased."""
+        self.replaced: dict[int, int] = {}
+        """Digests under which the store may hold what was replaced here, since it was not told yet; by which call."""
         self._owed: dict[str | bytes, int] = {}
         """Tags and keys that the store does not know of yet, each with the `_turn` in which it was last declared."""
         self._turn = 0
@@ -67,9 +71,25 @@ class Invalidations:
         self._keeper.drop_digest(digest)  # what was read from the store before it was told
         if isinstance(deleted, Reason):
             self._owe((), keys)
+        self.replaced.pop(digest, None)
         await self.invalidate(sorted(built))
         await self._keeper.forget(tags=built)
         return deleted == 1
+
+    def replace(self, call: Call) -> None:
+        """A newer answer than the store may hold was asked for, and made: read none of it until `superseded`."""
+        if call.tightening is not NOT_TIGHTENED:
+            self.replaced[call.digest] = id(call)
+
+    async def superseded(self, calls: Iterable[Call], stored: set[bytes]) -> None:
+        """The store has the answers of these calls under the keys in `stored`; what it holds under the others goes."""
+        done = [call for call in calls if self.replaced.get(call.digest) == id(call)]
+        keys = [key for key in (call.digest.to_bytes(16, "big") for call in done) if key not in stored]
+        if not await self._tell_store((), keys):
+            self._owe((), keys)
+        for call in done:
+            if self.replaced.get(call.digest) == id(call):
+                del self.replaced[call.digest]
 
     async def erase(self, tags: Sequence[str]) -> None:
         """Declare invalid, then remove physically, in steps. Raises StoreFault if that failed."""

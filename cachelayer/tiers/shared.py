@@ -85,7 +85,8 @@ class SharedTier:
         ask = self._ask
         settled = (
             call.looked is not None or call.tightening.no_cache or self.invalidations.listening.loop is None
-        )
+            or call.digest in self.invalidations.replaced
+        )  # fmt: skip
         if ask is None or settled or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -104,6 +105,8 @@ class SharedTier:
             found = Reason.NO_CACHE
         elif call.looked is not None:
             found, call.looked = call.looked, None
+        elif call.digest in self.invalidations.replaced:
+            found = Reason.INVALIDATED
         elif asked is None and not self.breaker.allow():
             self.invalidations.settle()
             found = Reason.BREAKER_OPEN
@@ -215,6 +218,7 @@ class SharedTier:
     async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
         """Store what was kept in memory, then let those who wait for it go on."""
         records: list[Record] = []
+        stored: set[bytes] = set()
         for at, (call, slot) in enumerate(items):
             if at and at % STEP == 0:
                 await asyncio.sleep(0)
@@ -230,12 +234,15 @@ class SharedTier:
             done = await self.faults.attempt("store", self.store.put(records, leases), WRITE_BUDGET)
             if not isinstance(done, Reason):
                 self.breaker.success()
+                stored = {record.key for record in records}
             elif done is Reason.OVERLOAD:
                 self.breaker.abandoned()  # a full server still answers reads
             else:
                 self.breaker.failure()
         for call, _ in items:
             self.let_go(call)
+        if self.invalidations.replaced:
+            await self.invalidations.superseded((call for call, _ in items), stored)
 
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""

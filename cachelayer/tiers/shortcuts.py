@@ -79,12 +79,12 @@ class Shortcuts:
         """Where the raw form of these arguments leads, for a `formed` function; None if hits are traced or billed."""
         if function.tracing is not None or function.stats.ledger is not None:
             return None
-        if scope is None:
-            return function.raw_forms.find(args, kwargs)
-        if scope.build is not None or not scope.direct:
+        if scope is not None and (scope.build is not None or not scope.direct):
             return None
-        own = function.raw_forms if scope.tenant is None else function.raw_forms_by.get(scope.tenant)
-        return None if own is None else own.find(args, kwargs)
+        tenant = None if scope is None else scope.tenant
+        own = function.raw_forms if tenant is None else function.raw_forms_by.get(tenant)
+        found = None if own is None else own.find(args, kwargs)
+        return None if found is None or found.digest in self._shared.invalidations.replaced else found
 
     def served(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
         """(True, the caller's own answer), counted; or (False, why not), and the path goes on.

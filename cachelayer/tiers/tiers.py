@@ -177,6 +177,8 @@ class Tiers:
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the other tiers; never waits."""
         if landing.slot is not None and self.outlives(call):
+            if self.shared is not None:
+                self.shared.invalidations.replace(call)
             self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
@@ -185,7 +187,9 @@ class Tiers:
         """An answer that was to be made anew is too large to be kept: what is kept in its place goes everywhere."""
         if landing.stored is Reason.OVERSIZE and call.tightening.no_cache:
             self.keeper.drop_digest(call.digest)
-            self.portal.soon(self.background.spawn, partial(self.forget, call.digest))
+            if self.shared is not None:
+                self.shared.invalidations.replace(call)
+            self.portal.soon(partial(self.background.spawn, partial(self.forget, call.digest), owed=True))
 
     def forgives(self, call: Call, fault: MemoryError) -> bool:
         """Whether the fault is the cache's own, since the backend was not called yet; if so, it is counted."""
@@ -260,10 +264,7 @@ class Tiers:
         made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
     async def forget(self, digest: int) -> int:
-        """An answer that left memory is invalid: drop it, and what was built on it, everywhere, and after a restart.
-
-        Returns how many entries went.
-        """
+        """An invalid answer left memory: drop it, with what was built on it, everywhere; returns how many went."""
         built = built_on(digest)
         gone = await self.keeper.forget(tags=built)
         if self.shared is not None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from shelf import Lease, Shelf, SlowShelf
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Reason, Source
+from cachelayer.errors import StoreFault
 from cachelayer.testing import Gate, ManualClock
+from cachelayer.types import Record
 
 
 def off(shelf: Shelf, **policy: Any) -> CacheLayer:
@@ -251,3 +254,44 @@ async def test_what_comes_late_from_the_store_takes_no_newer_answer_s_place() ->
         assert await asking == "old"
         outcome = await ask.outcome("q")
         assert (outcome.source, outcome.answer) == (Source.MEMORY, "new")
+
+
+@dataclass
+class Foreign:
+    """May not leave the process."""
+
+    number: int
+
+
+class Full(Shelf):
+    """Takes nothing new while it is `full`."""
+
+    full = False
+
+    async def put(self, records: Sequence[Record], leases: Sequence[object] = ()) -> None:
+        if self.full:
+            raise StoreFault("full", Reason.OVERLOAD)
+        await super().put(records, leases)
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("newer", ["new", Foreign(1), "x" * 200_000], ids=["kept", "foreign", "too large"])
+@pytest.mark.parametrize("max_bytes", [0, 2**20])
+async def test_what_was_replaced_is_read_from_no_store_though_it_was_not_told_yet_or_takes_nothing_new(
+    max_bytes: int, newer: Any, full: bool
+) -> None:
+    shelf, said = Full(), list[Any](["old"])
+    policy = Policy(max_bytes=max_bytes, max_item_bytes=100_000)
+
+    async def ask(question: str) -> Any:
+        return said[-1]
+
+    for _ in range(2):
+        async with CacheLayer(policy=policy, store=shelf, semantic=False) as layer:
+            cached = layer.wrap(ask, name="ask")
+            assert await cached("q") == said[-1]
+            await layer.flush()
+            said.append(newer)
+            shelf.full = full
+            assert await cached.refresh("q") == newer == await cached("q")
+            await layer.flush()
