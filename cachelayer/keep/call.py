@@ -24,6 +24,11 @@ from .scope import Build, Scope, around
 MAX_TENANTS = 4096
 """Tenants per function that have raw forms of their own; beyond that, those of the oldest are dropped."""
 
+SUPERSEDING = frozenset(
+    (Reason.OVERSIZE, Reason.NOT_KEEPABLE, Reason.EMPTY_ANSWER, Reason.VETOED, Reason.TTL_ZERO)
+)
+"""Why an answer is not kept that is no failure. One that reports an error, was refused or is cut off is."""
+
 Tags = tuple[str, ...] | Reason | None
 """An answer's own tags, or why they cannot be made; None before they are filled in."""
 
@@ -264,6 +269,11 @@ class Landing:
         if call is not None:
             self.epoch, self.build, self.span = call.epoch, call.build, call.span
             self.digest, self.tags = call.digest, call.tags
+
+    @property
+    def supersedes(self) -> bool:
+        """Whether it is an answer like any other and is not kept, so that what was kept before it is out of date."""
+        return self.stored in SUPERSEDING
 
     @property
     def shareable(self) -> bool:

@@ -102,7 +102,7 @@ class Keeping:
             return
         if fit:
             self._keeper.place(call, landing, landing.answer, now)
-        self._tiers.outgrown(call, landing)
+        self._tiers.supersede(call, landing)
         if self._tiers.outlives(call) or call.function.comparison is not None:
             self._pass_on(call, landing)
 
@@ -131,7 +131,7 @@ class Keeping:
         try:
             if self._weigh(call, landing) if fit is None else fit:
                 self._keeper.place(call, landing, landing.answer, made)
-            self._tiers.outgrown(call, landing)
+            self._tiers.supersede(call, landing)
             self._pass_on(call, landing)
         finally:
             if landing.delivered:

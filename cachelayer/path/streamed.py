@@ -85,7 +85,7 @@ class Streamed:
             landing.seconds = seconds
             function.stats.took("backend", seconds)
             self._keeper.refuse(call, landing, self._keeper.unkeepable(call, NotKeepable(_RETURNS)))
-        self._tiers.outgrown(call, landing)
+        self._tiers.supersede(call, landing)
         self._tiers.keep(call, landing)
         if function.comparison is not None:
             function.comparison.see(call, landing, self._tiers)
@@ -99,7 +99,7 @@ class Streamed:
         """It is too large to keep, or a chunk of it cannot be kept."""
         self._oversized = True
         self._keeper.refuse(self._call, self._landing, self._why[0] if self._why else Reason.OVERSIZE)
-        self._tiers.outgrown(self._call, self._landing)
+        self._tiers.supersede(self._call, self._landing)
         self._leave()
 
     def closed(self) -> None:

@@ -183,9 +183,9 @@ class Tiers:
         else:
             self.let_go(call)
 
-    def outgrown(self, call: Call, landing: Landing) -> None:
-        """An answer that was to be made anew is too large to be kept: what is kept in its place goes everywhere."""
-        if landing.stored is Reason.OVERSIZE and call.tightening.no_cache:
+    def supersede(self, call: Call, landing: Landing) -> None:
+        """An answer that was to be made anew and is not kept: what is kept in its place goes everywhere."""
+        if landing.supersedes and call.tightening.no_cache:
             self.keeper.drop_digest(call.digest)
             if self.shared is not None:
                 self.shared.invalidations.replace(call)

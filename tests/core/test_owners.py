@@ -62,6 +62,38 @@ async def test_a_call_that_a_refresh_overtook_does_not_replace_what_the_refresh_
     assert await ask("q") == 2
 
 
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    ("newer", "then"),
+    [
+        *((newer, "newest") for newer in (None, [], object(), "vetoed", "now")),
+        ({"error": {"message": "overloaded"}}, "old"),
+    ],
+)
+async def test_what_a_refresh_brought_takes_the_older_answer_with_it_though_it_is_not_kept_unless_it_failed(
+    plain: bool, newer: Any, then: str
+) -> None:
+    said: list[Any] = ["old"]
+    kept: dict[str, Any] = {
+        "cache_if": lambda answer: answer != "vetoed",
+        "ttl": lambda answer: 60 * (answer != "now"),
+    }
+
+    def ask(question: str) -> Any:
+        return said[-1]
+
+    async def asked(question: str) -> Any:
+        return said[-1]
+
+    layer = make()
+    cached = layer.wrap(ask, **kept).aio if plain else layer.wrap(asked, **kept)
+    assert await cached("q") == "old"
+    said.append(newer)
+    assert await cached.refresh("q") is newer
+    said.append("newest")
+    assert await cached("q") == then
+
+
 async def test_tags_are_templates_over_the_arguments_and_a_dry_run_counts() -> None:
     layer = make()
 
