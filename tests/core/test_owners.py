@@ -63,6 +63,7 @@ async def test_a_call_that_a_refresh_overtook_does_not_replace_what_the_refresh_
 
 
 @pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("anew", [{"no_cache": True}, {"max_age": 5}])
 @pytest.mark.parametrize(
     ("newer", "then"),
     [
@@ -70,8 +71,8 @@ async def test_a_call_that_a_refresh_overtook_does_not_replace_what_the_refresh_
         ({"error": {"message": "overloaded"}}, "old"),
     ],
 )
-async def test_what_a_refresh_brought_takes_the_older_answer_with_it_though_it_is_not_kept_unless_it_failed(
-    plain: bool, newer: Any, then: str
+async def test_what_was_asked_for_anew_takes_the_older_answer_with_it_though_it_is_not_kept_unless_it_failed(
+    plain: bool, anew: Any, newer: Any, then: str
 ) -> None:
     said: list[Any] = ["old"]
     kept: dict[str, Any] = {
@@ -85,11 +86,14 @@ async def test_what_a_refresh_brought_takes_the_older_answer_with_it_though_it_i
     async def asked(question: str) -> Any:
         return said[-1]
 
-    layer = make()
+    clock = ManualClock()
+    layer = make(clock)
     cached = layer.wrap(ask, **kept).aio if plain else layer.wrap(asked, **kept)
     assert await cached("q") == "old"
     said.append(newer)
-    assert await cached.refresh("q") is newer
+    clock.advance(6)
+    with layer.tighten(**anew):
+        assert await cached("q") is newer
     said.append("newest")
     assert await cached("q") == then
 
