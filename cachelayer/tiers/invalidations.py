@@ -81,6 +81,11 @@ class Invalidations:
         if call.tightening is not NOT_TIGHTENED:
             self.replaced[call.digest] = id(call)
 
+    def unwritten(self, call: Call) -> None:
+        """The newer answer will not be written: delete the older one."""
+        if self.replaced.get(call.digest) == id(call):
+            self._background.spawn(partial(self.superseded, (call,), set()), owed=True)
+
     async def superseded(self, calls: Iterable[Call], stored: set[bytes]) -> None:
         """The store has the answers of these calls under the keys in `stored`; what it holds under the others goes."""
         done = [call for call in calls if self.replaced.get(call.digest) == id(call)]

@@ -216,9 +216,11 @@ class Tiers:
             self.portal.soon(self._offer, Written(call, landing.slot, made=False))
 
     def _offer(self, item: Written) -> None:
-        urgent = item.call.lease is not None  # others wait for it
-        if not self.writeback.offer(item, asyncio.get_running_loop(), urgent):
+        awaited = item.call.lease is not None
+        if not self.writeback.offer(item, asyncio.get_running_loop(), awaited):
             self.let_go(item.call)
+            if self.shared is not None:
+                self.shared.invalidations.unwritten(item.call)
 
     def _begin(self) -> None:
         """A tier serves now: queue what was answered while it loaded."""
@@ -234,8 +236,7 @@ class Tiers:
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made and not item.late])
-        made: list[Indexed] = []
-        held: set[int] = set()
+        made, held = list[Indexed](), set[int]()
         loading = any(tier.state in LOADING for tier in self.every)
         for number, item in enumerate(batch, 1):
             if loading and self._warming.holds(item, self._loads(item.call)):
@@ -273,10 +274,8 @@ class Tiers:
 
     async def carry_out(self, declared: Invalidation) -> int:
         """What was declared invalid has left memory, and must not come back with a restart; returns as `forget`."""
-        if self.elsewhere is None:
-            return 0
         await self.ready()
-        return await self.elsewhere.forgotten(declared, physically=False)
+        return 0 if self.elsewhere is None else await self.elsewhere.forgotten(declared, physically=False)
 
     async def ready(self, *, physically: bool = False) -> None:
         """Before anything is declared invalid: see `Elsewhere.ready`."""

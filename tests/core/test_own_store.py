@@ -13,6 +13,7 @@ from shelf import Lease, Shelf, SlowShelf
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Reason, Source
 from cachelayer.errors import StoreFault
+from cachelayer.layer import engine_of
 from cachelayer.testing import Gate, ManualClock
 from cachelayer.types import Record
 
@@ -274,11 +275,11 @@ class Full(Shelf):
         await super().put(records, leases)
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("store", ["there", "full", "not asked"])
 @pytest.mark.parametrize("newer", ["new", Foreign(1), "x" * 200_000], ids=["kept", "foreign", "too large"])
 @pytest.mark.parametrize("max_bytes", [0, 2**20])
 async def test_what_was_replaced_is_read_from_no_store_though_it_was_not_told_yet_or_takes_nothing_new(
-    max_bytes: int, newer: Any, full: bool
+    max_bytes: int, newer: Any, store: str
 ) -> None:
     shelf, said = Full(), list[Any](["old"])
     policy = Policy(max_bytes=max_bytes, max_item_bytes=100_000)
@@ -292,6 +293,7 @@ async def test_what_was_replaced_is_read_from_no_store_though_it_was_not_told_ye
             assert await cached("q") == said[-1]
             await layer.flush()
             said.append(newer)
-            shelf.full = full
+            shelf.full = store == "full"
+            engine_of(layer).tiers.writeback.capacity = 0 if store == "not asked" else 100
             assert await cached.refresh("q") == newer == await cached("q")
             await layer.flush()
