@@ -65,11 +65,9 @@ class Faults:
                 raise
         return guard.reason
 
-    def forgives(self, stage: str, fault: BaseException | None, of: str = "") -> Reason | None:
+    def forgives(self, stage: str, fault: BaseException, of: str = "") -> Reason | None:
         """Count a fault and return its reason; None for what must pass: cancellations and configuration errors."""
-        if fault is None or isinstance(fault, ConfigurationError):
-            return None
-        if interrupted(fault):
+        if isinstance(fault, ConfigurationError) or interrupted(fault):
             return None
         return self.report(stage, fault, of)
 
@@ -79,10 +77,12 @@ class Faults:
 
     def attempt_now(self, stage: str, work: Callable[..., T], *args: Any, of: str = "") -> T | Reason:
         """The same for a synchronous stage, which has no budget of its own. `of`: see `report`."""
-        guard = _Guard(self, stage, of)
-        with guard:
+        try:
             return work(*args)
-        return guard.reason
+        except BaseException as fault:
+            if (reason := self.forgives(stage, fault, of)) is not None:
+                return reason
+            raise
 
 
 def _more(fault: BaseException, owners: str | None) -> str:
@@ -111,16 +111,16 @@ def _more(fault: BaseException, owners: str | None) -> str:
 class _Guard:
     """Law 1: no fault of a tier reaches the caller. Cancellations and configuration errors pass."""
 
-    __slots__ = ("_faults", "_of", "_stage", "reason")
+    __slots__ = ("_faults", "_stage", "reason")
 
-    def __init__(self, faults: Faults, stage: str, of: str = "") -> None:
-        self._faults, self._stage, self._of, self.reason = faults, stage, of, Reason.FAULT
+    def __init__(self, faults: Faults, stage: str) -> None:
+        self._faults, self._stage, self.reason = faults, stage, Reason.FAULT
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
-        reason = None if fault is None else self._faults.forgives(self._stage, fault, self._of)
+        reason = None if fault is None else self._faults.forgives(self._stage, fault)
         if reason is None:
             return False
         self.reason = reason

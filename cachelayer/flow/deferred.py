@@ -20,10 +20,10 @@ MOST = 128
 class Deferred:
     """Work by key, done in order. A caller whose key is in `due` must `settle` first."""
 
-    __slots__ = ("_guard", "_loop", "due")
+    __slots__ = ("_faults", "_loop", "due")
 
     def __init__(self, faults: Faults) -> None:
-        self._guard = faults.guard("keep")
+        self._faults = faults
         self.due: dict[int, tuple[Callable[..., object], tuple[Any, ...]]] = {}
         """Checked on every lookup, so it is not hidden behind a method."""
         self._loop: AbstractEventLoop | None = None
@@ -63,5 +63,4 @@ class Deferred:
             work, args = self.due.pop(next(iter(self.due)))
         except (KeyError, StopIteration, RuntimeError):  # another thread settles as well
             return
-        with self._guard:
-            work(*args)
+        self._faults.attempt_now("keep", work, *args)

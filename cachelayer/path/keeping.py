@@ -33,7 +33,6 @@ class Keeping:
     def __init__(self, keeper: Keeper, tiers: Tiers, flights: SingleFlight, delivery: Delivery) -> None:
         self._keeper, self._tiers, self._flights = keeper, tiers, flights
         self._delivery, self._now = delivery, keeper.clock.monotonic
-        self._guard = keeper.faults.guard("keep")
 
     async def kept(self, call: Call) -> Landing:
         """What is kept, for a caller who wants nothing else. Raises NotKept, and counts a miss, where nothing is."""
@@ -85,13 +84,14 @@ class Keeping:
             self._keeper.refuse(call, landing, Reason.CHANGED)
             self._tiers.let_go(call)
             return landing
-        with self._guard:  # the answer is its caller's, whatever becomes of the copy
-            self._keep(call, landing, now)
-            return landing
-        landing.due = None
-        if landing.slot is None:
-            self._keeper.refuse(call, landing, self._guard.reason)
-        self._keeper.faults.attempt_now("keep", self._tiers.let_go, call)
+        faults = self._keeper.faults
+        # the answer is its caller's, whatever becomes of the copy
+        failed = faults.attempt_now("keep", self._keep, call, landing, now)
+        if failed is not None:
+            landing.due = None
+            if landing.slot is None:
+                self._keeper.refuse(call, landing, failed)
+            faults.attempt_now("keep", self._tiers.let_go, call)
         return landing
 
     def _keep(self, call: Call, landing: Landing, now: float) -> None:
