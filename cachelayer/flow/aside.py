@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import types
 from collections.abc import Coroutine, Generator
-from contextlib import suppress
 from typing import Any
 
 from .eager import Starter, heard
 
 Work = Coroutine[Any, Any, None]
-_LATER = suppress(Exception)
 
 
 class Aside:
@@ -22,14 +20,15 @@ class Aside:
 
     def begin(self, starter: Starter, work: Work) -> None:
         """Run `work` until it first waits."""
-        with _LATER:
-            try:
-                self._task, _ = starter.start(asyncio.get_running_loop(), work)
-            except BaseException as error:
-                self._error = error  # `ended` raises it
-                raise
-            if self._task is not None:
-                self._task.add_done_callback(heard)
+        try:
+            self._task, _ = starter.start(asyncio.get_running_loop(), work)
+        except BaseException as error:
+            self._error = error
+            if isinstance(error, Exception):
+                return  # `ended` raises it
+            raise
+        if self._task is not None:
+            self._task.add_done_callback(heard)
 
     async def ended(self) -> None:
         """Wait for the end. Raises what the work raised; a caller that is cancelled meanwhile cancels the work."""

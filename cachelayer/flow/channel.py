@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 from .eager import Starter, heard
 from .loops import wake
 
-_LATER = suppress(Exception)
 AHEAD = 2
 """Items that the work may be ahead of the taker: an answer's start and its only part cost no switch of tasks."""
 
@@ -124,12 +122,11 @@ class Channels:
 
     def open(self, channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> None:
         """Start `work(channel)` as a task of its own; its first step runs at once."""
-        with _LATER:  # `take` raises it, in its place
-            begun, _ = self._starter.start(channel._loop, _run(channel, work))
-            if begun is not None:
-                channel.task = begun
-                self._tasks.add(begun)
-                begun.add_done_callback(self._done)
+        begun, _ = self._starter.start(channel._loop, _run(channel, work))
+        if begun is not None:
+            channel.task = begun
+            self._tasks.add(begun)
+            begun.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -141,5 +138,7 @@ async def _run(channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> 
         await work(channel)
     except BaseException as error:
         channel.over(error)
+        if isinstance(error, Exception):
+            return  # `take` raises it, in its place
         raise
     channel.over(None)
