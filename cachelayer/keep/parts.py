@@ -16,7 +16,7 @@ from typing import Final
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
 from .call import Call, Function, Landing, Tags
-from .scope import Build, Scope, around
+from .scope import Build, Scope, around, making
 from .terms import own_tags
 
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
@@ -107,18 +107,11 @@ class Noting:
         if parent is not None and (function.similar or parent.ambient):
             self.inherit(call, parent)
             _merge(build, parent)
-        return self._enter(build)
+        return self.scope.set(making(self.scope.get(), build))
 
-    def end(self, call: Call, token: Token[Scope | None]) -> None:
+    def end(self, build: Build | None, token: Token[Scope | None]) -> None:
         """Back to what was noted before: the function returned, be it a stream that notes more as it is read."""
-        assert call.build is not None
-        self._leave(call.build, token)
-
-    def _enter(self, build: Build) -> Token[Scope | None]:
-        old = self.scope.get()
-        return self.scope.set(Scope(build=build) if old is None else old._replace(build=build))
-
-    def _leave(self, build: Build, token: Token[Scope | None]) -> None:
+        assert build is not None
         build.makers -= 1
         try:
             self.scope.reset(token)
@@ -158,11 +151,11 @@ class Noting:
     def apart(self) -> Iterator[Build]:
         """What is used within is noted in what this yields."""
         used = self.aside()
-        token = self._enter(used)
+        token = self.scope.set(making(self.scope.get(), used))
         try:
             yield used
         finally:
-            self._leave(used, token)
+            self.end(used, token)
 
     @contextmanager
     def step(self, since: int, *, pure: bool) -> Iterator[None]:

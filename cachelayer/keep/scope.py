@@ -50,3 +50,10 @@ class Scope(NamedTuple):
     direct: bool = True
     """Whether nothing but the tenant and an answer in the making decides how calls are answered: only then may they be
     looked up by the raw form of their arguments."""
+
+
+def making(scope: Scope | None, build: Build) -> Scope:
+    """The same scope, in which `build` is being made: written out, it takes half the time of `_replace`."""
+    if scope is None:
+        return Scope(build=build)
+    return Scope(scope.tenant, scope.principal, scope.deadline, scope.tightening, build, scope.direct)

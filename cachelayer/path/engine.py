@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -45,9 +44,8 @@ class Engine:
     def __init__(
         self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal, noting: Noting
     ) -> None:
-        self.noting = noting
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
-        self._now = clock.monotonic
+        self.noting, self._now = noting, clock.monotonic
         self.flights = SingleFlight(clock)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
         self.keeping = Keeping(keeper, tiers, self.flights, self.delivery)
@@ -65,11 +63,10 @@ class Engine:
     async def _path(self, deliver: Deliver, call: Call) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
         function, shared = call.function, self.tiers.shared
-        if function.tracing is not None and call.span is None:
-            span = function.tracing.begin(call, plain=False)
-            if span is not None:
-                with span:
-                    return await self._path(deliver, call)
+        traced = function.tracing is not None and call.span is None
+        if traced and (span := function.tracing.begin(call, plain=False)) is not None:
+            with span:
+                return await self._path(deliver, call)
         if call.kept_only:
             return deliver(call, await self.keeping.kept(call), True)
         if call.reason is not None:
@@ -104,9 +101,11 @@ class Engine:
             raise
         if not led:
             self.keeper.deferred.settle()
-        with suppress(Alone):
+        try:
             if led or landing.shareable:
                 return deliver(call, landing, led)
+        except Alone:
+            pass
         return deliver(call, await late(call), True)
 
     async def _lead(self, call: Call) -> Landing:
@@ -151,7 +150,7 @@ class Engine:
                 return stale
             raise
         finally:
-            self.noting.end(call, noted)
+            self.noting.end(call.build, noted)
         if called_off():
             call.judged = answer, Reason.INCOMPLETE
         return self.keep(call, answer, started)
@@ -170,7 +169,7 @@ class Engine:
             raise
         finally:
             if noted is not None:
-                self.noting.end(call, noted)
+                self.noting.end(call.build, noted)
 
     def _stale(self, call: Call) -> Landing | None:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
@@ -226,11 +225,10 @@ class Engine:
 
     def _path_now(self, call: Call, deliver: Deliver) -> Any:
         """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
-        if call.function.tracing is not None and call.span is None:
-            span = call.function.tracing.begin(call, plain=True)
-            if span is not None:
-                with span:
-                    return self._path_now(call, deliver)
+        traced = call.function.tracing is not None and call.span is None
+        if traced and (span := call.function.tracing.begin(call, plain=True)) is not None:
+            with span:
+                return self._path_now(call, deliver)
         if call.reason is not None:
             return deliver(call, self._bypass_now(call), True)
         if (hit := self.keeper.recall(call, call.arrived)) is not None:
@@ -250,9 +248,11 @@ class Engine:
             if not call.begun:
                 take_failure(call, self.faults)
             raise
-        with suppress(Alone):
+        try:
             if led or landing.shareable:
                 return deliver(call, landing, led)
+        except Alone:
+            pass
         return deliver(call, lead(), True)
 
     def _lead_now(self, call: Call) -> Landing:
