@@ -112,7 +112,7 @@ class Answering(Delivery):
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
-            call, ahead = self.served.call(exchange.ask, fields), None
+            call, ahead = self.served.call(exchange.called, fields), None
             call.suits, call.kept_only = self.suits, self.r.asked.only_if_cached
             if self.served.ahead and call.reason is None and call.parent is None:
                 exchange.ahead = ahead = Ahead(self.r, call, self.watch)
@@ -198,7 +198,7 @@ class Answering(Delivery):
         exchange = self.exchange = self.r.exchange()
         try:
             with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
-                call = self.served.call(exchange.ask, fields)
+                call = self.served.call(exchange.called, fields)
                 call.suits = _own
                 outcome, _ = await self.served.engine.handed(call)
             if outcome is not None and exchange.status:

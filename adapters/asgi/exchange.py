@@ -112,11 +112,17 @@ class Exchange:
         twin.behind, twin.limit = True, self.limit
         return twin
 
-    async def ask(self, /, **_: Any) -> Any:
+    async def called(self, /, **_: Any) -> Any:
+        """`ask`, as the engine calls it: with the request's fields, which the app reads from the request itself. An
+        error of the app counts as a failed call, though its caller gets it as an answer."""
+        answer = await self.ask()
+        if type(answer) is Unshared and answer.messages[0].get("status", 0) >= 400:
+            self._served.handle.function.stats.backend_errors += 1
+        return answer
+
+    async def ask(self) -> Any:
         """A whole answer as (media, language, terms, body, marks...), a stream as an iterator of bytes whose first item
         is (media, language, terms, usage asked for), or an `Unshared`. Raises what the app raises, or Failed.
-
-        The engine gives the request's fields; the app reads them from the request itself.
         """
         if self.begun:
             if self.ahead is not None and self.ahead.given:

@@ -21,7 +21,7 @@ from cachelayer.layer import engine_of
 from ..openai_wire import joined
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
-from .exchange import App, Receive, Send, Unshared
+from .exchange import App, Receive, Send
 from .hot import Hot, Recognized
 from .lifespan import Lifespan
 from .pages import Pages
@@ -85,15 +85,8 @@ class Served:
     def call(self, ask: Callable[..., Any], fields: dict[str, Any]) -> Call:
         """The call of a request's fields, which `ask` answers, in the current scope."""
         call: Call = self.handle.call((), fields, self.handle.scope)
-        call.invoke = partial(self._asked, ask)
+        call.invoke = ask
         return call
-
-    async def _asked(self, ask: Callable[..., Any], /, **fields: Any) -> Any:
-        """What `ask` answers; an error of the app counts as a failed call, though its caller gets it as an answer."""
-        answer = await ask(**fields)
-        if type(answer) is Unshared and answer.messages[0].get("status", 0) >= 400:
-            self.handle.function.stats.backend_errors += 1
-        return answer
 
 
 def _asker(route: Route) -> Any:

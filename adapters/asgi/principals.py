@@ -230,7 +230,9 @@ class Accepted:
     def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
         """Note the app's status: 2xx lets the credentials in, 401 and 403 remove them at once."""
         if 200 <= status < 300:
-            grant = self._grants.setdefault(key, Grant())
+            grant = self._grants.get(key)
+            if grant is None:
+                grant = self._grants[key] = Grant()
             grant.until = now + self._seconds
             self._grants.move_to_end(key)
             if len(self._grants) > self._capacity:
