@@ -47,7 +47,7 @@ def acts(body: Mapping[str, Any]) -> bool:
     a conversation."""
     talk, more = body.get("conversation"), body.get("extra_body")
     here = body.get("store") is True or not (talk is None or absent(talk))
-    return here or (isinstance(more, Mapping) and acts(more))
+    return here or (more is not None and isinstance(more, Mapping) and acts(more))
 
 
 def message_trees(messages: Any, fold: Fold, *, sent: bool = False) -> list[Tree] | None:
