@@ -127,9 +127,11 @@ class JsonRoute(Route):
 def _chosen(answer: dict[str, Any]) -> bool:
     """Whether an answer's choices, if it has any, are such."""
     choices = answer.get("choices") or []
-    return isinstance(choices, list) and all(
-        isinstance(one, dict) and any(map(one.get, _CHOICE)) for one in choices
-    )
+    return isinstance(choices, list) and all(map(_is_choice, choices))
+
+
+def _is_choice(one: Any) -> bool:
+    return isinstance(one, dict) and any(map(one.get, _CHOICE))
 
 
 def _template(path: str) -> re.Pattern[str] | None:
