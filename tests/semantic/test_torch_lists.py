@@ -155,3 +155,22 @@ def test_nothing_is_found_among_no_rows(make):
     lists = make(unit(RNG, 50, DIMENSION), 5, add=False)
     scores, positions = lists.search(unit(RNG, 2, DIMENSION), 3)
     assert (scores == -np.inf).all() and (positions == -1).all()
+
+
+def test_an_add_that_finds_no_room_leaves_all_as_it_was(make, monkeypatch):
+    rows = unit(RNG, 600, DIMENSION)
+    lists = make(rows[:100], 5, add=False)
+    lists.add(rows[:100])
+    held = lists._used.tolist()
+
+    def full(needed):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lists, "_grow", full)
+        with pytest.raises(RuntimeError):
+            lists.add(rows[100:])
+    assert lists.ntotal == 100 and lists._used.tolist() == held
+    check(lists, rows[:100], unit(RNG, 3, DIMENSION), 8)
+    lists.add(rows[100:])
+    check(lists, rows, unit(RNG, 3, DIMENSION), 8)

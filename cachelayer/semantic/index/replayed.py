@@ -24,8 +24,6 @@ STEP = 128
 TILE, WARPS = 64, 4
 BLOCK = 4096
 """Values of which one program selects."""
-
-
 SPARE = 2**26
 """Bytes that must be free: torch ends the process when a graph is freed whose capture met a full device."""
 

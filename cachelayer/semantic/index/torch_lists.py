@@ -84,8 +84,8 @@ class TorchLists:
             count = torch.bincount(lists, minlength=self.nlist)
             rank = torch.arange(len(lists), device=self._device) - (count.cumsum(0) - count)[lists]
             place, had = self._used[lists] + rank, (self._used + _PAGE - 1) // _PAGE
-            self._used += count
-            more = (self._used + _PAGE - 1) // _PAGE - had
+            used = self._used + count
+            more = (used + _PAGE - 1) // _PAGE - had
             ends = self._pages + more.cumsum(0)
             pages = int(ends[-1])
             if pages > len(self._owner):
@@ -96,7 +96,7 @@ class TorchLists:
             self._rows[slot], self._names[slot] = fresh[order], (order + self.ntotal).int()
             numbers = torch.arange(self.nlist, device=self._device)
             self._owner[self._pages : pages] = numbers.repeat_interleave(more)
-            self._last = torch.where(more > 0, ends - 1, self._last)
+            self._used, self._last = used, torch.where(more > 0, ends - 1, self._last)
         self._pages, self.ntotal = pages, self.ntotal + len(rows)
         self._reach = self._few = None
 
