@@ -7,11 +7,10 @@ What was measured so far is in the file after every part.
 The reference is torch: a float16 matrix product and top-k over the same rows, beside the bytes moved over the measured
 copy bandwidth. FAISS parts (flat float16, IVF, CAGRA, the index of cachelayer) run where a GPU build of `faiss` is
 installed; what is missing says why and counts as not measured. Vectors are synthetic: unit rows around cluster centres,
-made on the device, or around real ones (--vectors FILE.npy); queries are rows that were moved,
-others at every call. "text in" is a sentence through tokenizer and encoder (gpu_encoder.py: --model DIR, or random
-weights of MiniLM's shape), the search for such a query and the copy of ids to the host, vectors staying on the device;
-through cachelayer they go by the host. Without a GPU it prints the
-reason and ends well.
+made on the device, or around real ones (--vectors FILE.npy); queries are rows that were moved, others at every call.
+"text in" is a sentence through tokenizer and encoder (gpu_encoder.py: --model DIR, or random weights of MiniLM's
+shape), the search for such a query and the copy of ids to the host, vectors staying on the device; through cachelayer
+they go by the host. Without a GPU it prints the reason and ends well.
 `--rehearse` goes through everything on the CPU, with FAISS's indexes for the CPU: that it runs, its times say nothing.
 """
 

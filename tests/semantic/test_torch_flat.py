@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from index_rows import unit
-from torch_device import torch_device
+from torch_device import check_found, torch_device
 
 from cachelayer.semantic.index import replayed, torch_flat
 from cachelayer.semantic.index.torch_flat import TorchFlat
@@ -31,14 +31,7 @@ def made(width):
 
 def check(flat, rows, queries, k):
     """Scores are those of float16 rows; positions are of rows with such scores, each named once."""
-    scores, positions = flat.search(queries, k)
-    assert scores.shape == positions.shape == (len(queries), k)
-    exact = queries.astype(np.float64) @ rows.astype(np.float16).astype(np.float64).T
-    best = min(k, len(rows))
-    assert np.allclose(scores[:, :best], -np.sort(-exact, axis=1)[:, :best], atol=1e-5)
-    assert np.allclose(np.take_along_axis(exact, positions[:, :best], 1), scores[:, :best], atol=1e-5)
-    assert all(len(set(row)) == best for row in positions[:, :best].tolist())
-    assert (scores[:, best:] == -np.inf).all() and (positions[:, best:] == -1).all()
+    check_found(flat.search(queries, k), rows, queries, k)
 
 
 def by_kernels(flat):
@@ -64,7 +57,7 @@ def test_the_nearest_rows_are_found_whatever_their_number(flat, count, k):
 
 
 @pytest.mark.parametrize("k", [1, 8, 20])
-def test_replayed_finds_the_same_without_kernels(without_kernels, k):
+def test_one_query_finds_the_same_without_kernels(without_kernels, k):
     rows = unit(RNG, 5000, DIMENSION)
     without_kernels.add(rows)
     check(without_kernels, rows, unit(RNG, 1, DIMENSION), k)

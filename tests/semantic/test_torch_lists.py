@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from index_rows import unit
-from torch_device import torch_device
+from torch_device import check_found, near, torch_device
 
 from cachelayer.semantic.index import replayed, torch_lists
 from cachelayer.semantic.index.torch_lists import TorchLists
@@ -34,19 +34,10 @@ def make():
     return made
 
 
-def near(queries, rows):
-    return queries.astype(np.float64) @ rows.astype(np.float16).astype(np.float64).T
-
-
 def check(lists, rows, queries, k):
     """What all lists hold is all rows: found as if there were no lists."""
     lists.nprobe = lists.nlist
-    scores, positions = lists.search(queries, k)
-    exact, best = near(queries, rows), min(k, len(rows))
-    assert np.allclose(scores[:, :best], -np.sort(-exact, axis=1)[:, :best], atol=1e-5)
-    assert np.allclose(np.take_along_axis(exact, positions[:, :best], 1), scores[:, :best], atol=1e-5)
-    assert all(len(set(row)) == best for row in positions[:, :best].tolist())
-    assert (scores[:, best:] == -np.inf).all() and (positions[:, best:] == -1).all()
+    check_found(lists.search(queries, k), rows, queries, k)
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 700])

@@ -106,6 +106,11 @@ class Replayed(ABC):
         self._kernels.stage[(count,)](self._given, self.asked, self._given.shape[1], STEP)
         self._run(count, size, told)
 
+    def _compare(self, rows: Any, count: Any, scores: Any, best: Any) -> None:
+        """The query's scores with all `rows` (n, d), and the best of each chunk: `best` has room for one a chunk."""
+        shape = rows.shape[1], len(rows) // len(best), TILE, STEP
+        self._kernels.compare[(len(best),)](rows, self.asked, count, scores, best, *shape, num_warps=WARPS)
+
     def _choose(self, scores: Any, best: Any, names: Any, size: int, told: Any, chunk: int) -> None:
         """Of the chunks with the best of `best` the `size` best scores and their names, or places, to `told`."""
         values, places, left = best, None, len(best)
@@ -134,22 +139,18 @@ class Replayed(ABC):
 class AmongAll(Replayed):
     """By one query among `rows` (room, d), in float16 on a device, of which the first `count` (1,) are there.
 
-    The room is a multiple of `chunk`, and that one of TILE.
+    The room is a multiple of CHUNK.
     """
 
-    def __init__(
-        self, torch: ModuleType, kernels: ModuleType, rows: Any, count: Any, chunk: int = CHUNK
-    ) -> None:
+    def __init__(self, torch: ModuleType, kernels: ModuleType, rows: Any, count: Any) -> None:
         super().__init__(torch, kernels, rows.shape[1], rows.device)
-        self._rows, self._count, self._chunk = rows, count, chunk
+        self._rows, self._count = rows, count
         self._scores = torch.empty(len(rows), device=rows.device)
-        self._best = torch.empty(len(rows) // chunk, device=rows.device)
+        self._best = torch.empty(len(rows) // CHUNK, device=rows.device)
 
     def _run(self, count: int, size: int, told: Any) -> None:
-        parts = self._rows, self.asked, self._count, self._scores, self._best
-        shape = self._rows.shape[1], self._chunk, TILE, STEP
-        self._kernels.compare[(len(self._best),)](*parts, *shape, num_warps=WARPS)
-        self._choose(self._scores, self._best, None, size, told, self._chunk)
+        self._compare(self._rows, self._count, self._scores, self._best)
+        self._choose(self._scores, self._best, None, size, told, CHUNK)
 
 
 def built(torch: ModuleType | None, dimension: int, device: Any) -> ModuleType | None:

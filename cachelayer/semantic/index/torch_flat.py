@@ -38,6 +38,12 @@ def imported_torch() -> ModuleType | None:
     return torch
 
 
+def give_back(torch: ModuleType, device: Any) -> None:
+    """torch would keep what is freed for itself; others use the device too."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+
+
 def leave(owner: object) -> None:
     """After a fork the device is the parent's: nothing that `owner` has there is to be freed here."""
     _LEFT.append(dict(vars(owner)))
@@ -63,7 +69,7 @@ class TorchFlat:
     def __del__(self) -> None:
         if self.__dict__:
             del self.rows, self._one
-            self._give_back()
+            give_back(self._torch, self._device)
 
     def abandon(self) -> None:
         """In a forked child."""
@@ -123,9 +129,4 @@ class TorchFlat:
         rows = self._torch.zeros((room, self.rows.shape[1]), dtype=self.rows.dtype, device=self._device)
         rows[: self.ntotal] = self.rows[: self.ntotal]
         self.rows, self._one = rows, None
-        self._give_back()
-
-    def _give_back(self) -> None:
-        """torch would keep what is freed for itself; others use the device too."""
-        if self._device.type == "cuda":
-            self._torch.cuda.empty_cache()
+        give_back(self._torch, self._device)

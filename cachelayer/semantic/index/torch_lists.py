@@ -10,7 +10,7 @@ from ...types import Vectors
 from .packed import Found
 from .replayed import STEP, TILE, Replayed
 from .topk import padded, widened
-from .torch_flat import TorchFlat, leave
+from .torch_flat import TorchFlat, give_back, leave
 
 _PAGE = 32
 """Rows of one list that lie side by side."""
@@ -58,10 +58,9 @@ class TorchLists:
 
     def __del__(self) -> None:
         if self.__dict__:
-            device, torch = self._device, self._torch
+            torch, device = self._torch, self._device
             self.__dict__.clear()
-            if device.type == "cuda":
-                torch.cuda.empty_cache()
+            give_back(torch, device)
 
     def abandon(self) -> None:
         """As TorchFlat's."""
@@ -181,7 +180,7 @@ class TorchLists:
         self._rows, self._names = laid
         self._owner[:pages] = owner
         self._last = torch.bincount(owner, minlength=self.nlist).cumsum(0) - 1
-        self._give_back()
+        give_back(self._torch, self._device)
 
     def _grow(self, needed: int) -> None:
         torch, held = self._torch, len(self._owner)
@@ -191,12 +190,7 @@ class TorchLists:
         owner = torch.zeros(pages, dtype=torch.int64, device=self._device)
         rows[: held * _PAGE], names[: held * _PAGE], owner[:held] = self._rows, self._names, self._owner
         self._rows, self._names, self._owner = rows, names, owner
-        self._give_back()
-
-    def _give_back(self) -> None:
-        """torch would keep what is freed for itself; others use the device too."""
-        if self._device.type == "cuda":
-            self._torch.cuda.empty_cache()
+        give_back(self._torch, self._device)
 
 
 class _Reach:
@@ -259,9 +253,8 @@ class _AmongLists(Replayed):
         self._kernels.tell[(-(-count * size // 256),)](values, names, told, count * size, 256)
 
     def _alone(self, size: int, told: Any) -> None:
-        rows, reach = self._centroids.rows, self._reach
-        parts = rows, self.asked, self._centroids.count, self._near, self._nearest
-        self._kernels.compare[(len(self._nearest),)](*parts, rows.shape[1], TILE, TILE, STEP, num_warps=4)
+        centroids, reach = self._centroids, self._reach
+        self._compare(centroids.rows, centroids.count, self._near, self._nearest)
         self._choose(self._near, self._nearest, None, reach.probes, self._lists, TILE)
         lists = self._lists[None, reach.probes :]
         reach.visited(self.asked, lists, _ONE_PROGRAMS, self._room)
