@@ -119,6 +119,8 @@ class TritonTransport:
             server = await stub.ServerMetadata(self._pb.ServerMetadataRequest(), **self._brief)
             index = await stub.RepositoryIndex(self._pb.RepositoryIndexRequest(ready=True), **self._brief)
             names = [m.name for m in index.models if m.state in ("READY", "")]
+            if not names:
+                raise Unavailable(f"{self.name} has no ready model yet")
             layouts = [
                 layout for name in self._wanted(names) if (layout := layout_of(await self._config(name)))
             ]

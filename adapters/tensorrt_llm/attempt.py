@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from cachelayer.errors import ConfigurationError
+
 from .admission import AdaptiveLimit, LimitPolicy
 from .blocks import PrefixIndex
-from .errors import Overloaded, ProtocolFault, Unavailable
+from .errors import Overloaded, ProtocolFault, RequestRejected, Unavailable
 from .events import Capabilities, Delta, End, Event, Transport, Usage
 from .guard import Finish
 from .prefix import PrefixFlight
@@ -73,7 +75,7 @@ class Attempt:
         finish, held = Finish(self.request), list[Event]()
         try:
             if choice.probe or member.capabilities is None:
-                await member.begin(warm, clock())
+                await self._begin(warm, clock())
             self._check_salt()
             lead = await member.flight.enter(blocks, self.request.deadline)
             self._sent = clock()
@@ -101,6 +103,13 @@ class Attempt:
             self.router.finished(choice, now, begun=self._begun, late=late)
             if lead is not None:
                 lead.close()
+
+    async def _begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
+        """Raises Unavailable for whatever keeps the replica from beginning: the request itself is not at fault."""
+        try:
+            await self.member.begin(warm, now)
+        except (ConfigurationError, RequestRejected) as fault:
+            raise Unavailable(str(fault)) from fault
 
     def _check_salt(self) -> None:
         """Raise Unavailable if the server knows no tenant salts; it may have come up after the fleet asked."""

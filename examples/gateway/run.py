@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Protocol
 
 import httpx
+from cachelayer.adapters.tensorrt_llm import BackendError, TensorRTLLM
 
 HERE = Path(__file__).resolve().parent
 STANDINS = HERE.parents[1] / "tests" / "backend" / "standins"
+EARLY = "ERROR BEFORE THE FIRST WORD"
 
 
 def free_port() -> int:
@@ -93,6 +95,25 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
 
 
+def begin(url: str, replica: Replica) -> None:
+    """Until it answers: on a busy machine Triton may say that it is ready while it takes its model for dead."""
+
+    async def asked() -> None:
+        async with TensorRTLLM.connect(url) as one:
+            await one(model="words", prompt="are you there?", max_tokens=10)
+
+    for tries_left in (2, 1, 0):
+        replica.start()
+        try:
+            asyncio.run(asked())
+            return
+        except BackendError as fault:
+            replica.stop()
+            if not tries_left:
+                raise
+            print(f"started again: {fault}", flush=True)
+
+
 @contextmanager
 def gateway(urls: list[str]) -> Iterator[str]:
     """`cachelayer serve` in front of the replicas."""
@@ -108,6 +129,13 @@ def gateway(urls: list[str]) -> Iterator[str]:
         process.wait(40)
 
 
+def failed(seen: Counter[str], told: str) -> None:
+    """Count an error before the first word, and tell of the first one."""
+    seen[EARLY] += 1
+    if seen[EARLY] == 1:
+        print(f"the first error: {told}", flush=True)
+
+
 async def stream(client: httpx.AsyncClient, prompt: str, seen: Counter[str]) -> None:
     """One stream, counted by how it went."""
     words = 0
@@ -115,7 +143,7 @@ async def stream(client: httpx.AsyncClient, prompt: str, seen: Counter[str]) -> 
     async with client.stream("POST", "/v1/completions", json=asked) as answer:
         how = "hit" if "; hit" in answer.headers.get("cache-status", "") else "miss"
         if answer.status_code != 200:
-            seen["ERROR BEFORE THE FIRST WORD"] += 1
+            failed(seen, (await answer.aread()).decode())
             return
         async for line in answer.aiter_lines():
             if line == "data: [DONE]":
@@ -124,7 +152,10 @@ async def stream(client: httpx.AsyncClient, prompt: str, seen: Counter[str]) -> 
             if line.startswith("data:"):
                 event = json.loads(line[5:])
                 if "error" in event:
-                    seen["cut, ended by an error event" if words else "ERROR BEFORE THE FIRST WORD"] += 1
+                    if words:
+                        seen["cut, ended by an error event"] += 1
+                    else:
+                        failed(seen, line)
                     return
                 words += bool(event["choices"] and event["choices"][0]["text"])
     seen["CUT WITHOUT A WORD ABOUT IT"] += 1
@@ -169,8 +200,8 @@ def main() -> int:
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         found = replicas(work)
-        for replica in found.values():
-            replica.start()
+        for one, replica in found.items():
+            begin(one, replica)
             stack.callback(replica.stop)
         print(f"two replicas: {', '.join(found)}", flush=True)
         url = stack.enter_context(gateway([*found]))

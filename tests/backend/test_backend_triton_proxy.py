@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cachelayer.adapters.tensorrt_llm import (
     TensorRTLLM,
     Unavailable,
 )
+from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 
 from cachelayer.errors import ConfigurationError
 
@@ -33,9 +35,11 @@ BLS = {
 
 
 class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
-    """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in."""
+    """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in; `has`:
+    the models that it has loaded."""
 
     def __init__(self) -> None:
+        self.has = [BLS["name"]]
         self.refuses: tuple[str, str] | None = None
         self.address = ""
 
@@ -50,11 +54,16 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
     async def RepositoryIndex(self, request: Any, context: Any) -> Any:
         await self._known(context)
         index = pb.RepositoryIndexResponse()
-        index.models.add(name=BLS["name"], state="READY")
+        for name in self.has:
+            index.models.add(name=name, state="READY")
         return index
 
     async def ModelConfig(self, request: Any, context: Any) -> Any:
         await self._known(context)
+        if request.name not in self.has:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"unknown model {request.name}")
+        if request.name != BLS["name"]:
+            return pb.ModelConfigResponse()
         parse = importlib.import_module("google.protobuf.json_format").ParseDict
         return pb.ModelConfigResponse(config=parse(BLS, pb.ModelConfigResponse().config))
 
@@ -75,14 +84,20 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
             yield answer
 
 
-@pytest.fixture
-async def proxy() -> AsyncIterator[Proxy]:
+@asynccontextmanager
+async def served() -> AsyncIterator[Proxy]:
     server, found = grpc.aio.server(), Proxy()
     stubs.add_GRPCInferenceServiceServicer_to_server(found, server)
     found.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
     yield found
     await server.stop(1)
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[Proxy]:
+    async with served() as found:
+        yield found
 
 
 async def test_headers_go_with_every_call_however_their_names_are_written(proxy: Proxy) -> None:
@@ -130,3 +145,32 @@ async def test_a_status_says_whose_fault_it_is(
         await llm(prompt="x")
     assert type(fault.value) is kind and fault.value.status == status
     await llm.aclose()
+
+
+async def test_a_server_without_a_ready_model_is_unavailable_until_it_has_one(proxy: Proxy) -> None:
+    llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"authorization": "Bearer x"})
+    proxy.has = []
+    with pytest.raises(Unavailable, match="no ready model"):
+        await llm(prompt="x")
+    proxy.has = [BLS["name"]]
+    assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("model", ["", BLS["name"]])
+@pytest.mark.parametrize("has", [[], ["another"]], ids=["nothing", "another"])
+async def test_a_replica_that_comes_back_without_its_model_costs_no_caller_an_error(
+    proxy: Proxy, has: list[str], model: str
+) -> None:
+    """What the server says of its model was told to the caller, as if the request were at fault."""
+    async with served() as other:
+        router = RouterPolicy(cooldown=0.0, failures=1)  # a replica that failed is tried at once
+        urls = [f"triton://{one.address}/{model}" for one in (proxy, other)]
+        fleet = {"router": router, "seed": 1}
+        llm = TensorRTLLM.connect(urls, headers={"authorization": "Bearer x"}, fleet=fleet)
+        await llm.start()
+        other.has, other.refuses = has, ("UNAVAILABLE", "no healthy upstream")
+        for _ in range(8):
+            assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
+        assert not llm.transport.signals()["replicas"][f"triton://{other.address}"]["up"]
+        await llm.aclose()

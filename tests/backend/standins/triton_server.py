@@ -91,7 +91,9 @@ class TritonServer:
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 with urllib.request.urlopen(address, timeout=1) as answer:
-                    if answer.status == 200:
+                    if (
+                        answer.status == 200 and self.process.poll() is None
+                    ):  # else another's, on the same port
                         return True
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)
