@@ -105,7 +105,7 @@ class SingleFlight:
             flight = self._flying(key, Flight(self._now(), loop, proof, made, waiter), task)
             followers.append(partial(self._deliver, key, flight))
             return self._await(key, flight, waiter, None)
-        if getattr(result, "recording", None) is not None:  # who comes in this turn, at least, shares it
+        if _joinable(result):  # who comes in this turn, at least, shares it
             self._flying(key, Flight(self._now(), loop, proof, made), None, result)
         else:
             made.proof = None
@@ -171,13 +171,8 @@ class SingleFlight:
         return result, True
 
     def launch(
-        self,
-        key: Hashable,
-        start: Callable[[], Coroutine[Any, Any, Any]],
-        *,
-        max_age: float,
-        proof: bytes = b"",
-    ) -> None:
+        self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, max_age: float, proof: bytes = b""
+    ) -> None:  # fmt: skip
         """Start a flight that nobody waits for, on the running loop, unless one is under way."""
         if self._up(key, proof, max_age) is None:
             loop = get_running_loop()
@@ -254,9 +249,9 @@ class SingleFlight:
             live = recording is not None and not recording.ended
             if error is not None:
                 flight.error, flight.trace = True, error.__traceback__
-            if not live:
+            if not (joinable := live and _joinable(result)):
                 flight.made.proof = None
-            if flights.get(key) is flight and not (live and (waiters or flight.task is None)):
+            if flights.get(key) is flight and not (joinable and (waiters or flight.task is None)):
                 del flights[key]
         if waiters is None:
             return
@@ -286,6 +281,12 @@ class SingleFlight:
             else:
                 with suppress(RuntimeError):  # closed
                     flight.loop.call_soon_threadsafe(flight.task.cancel)
+
+
+def _joinable(result: Any) -> bool:
+    """Whether it is a live stream of this flight's own: one lent by another flight, whose end closes that one, is
+    joined there."""
+    return getattr(result, "recording", None) is not None and not getattr(result, "lent", False)
 
 
 def _unread(flight: Flight) -> None:

@@ -238,6 +238,8 @@ class Landing:
     """What copies are made from; None if there is nothing to copy."""
     recording: Any = None
     """A live stream: `Recording` or `Tee`."""
+    lent = False
+    """Whether the stream is that of another call's flight."""
     slot: Slot | None = None
     """The entry in memory; None if the answer is not in memory."""
     span: Any = None

@@ -50,7 +50,7 @@ class Rides:
             return None
         own = Landing(Source.COALESCED)
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
-        own.entry = landing.entry
+        own.entry, own.lent = landing.entry, True
         own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
         own.digest, own.tags = landing.digest, landing.tags
         own.similarity, own.confidence = decision.similarity, decision.confidence

@@ -6,18 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import pytest
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 from cachelayer.types import Embedded
 
 FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
 
 
-def make(embedder: Any = None) -> CacheLayer:
+def make(embedder: Any = None, clock: ManualClock | None = None) -> CacheLayer:
     policy = Policy(max_error_rate=0.05, shadow=0, budgets=Budgets(embed="20s", search="20s", verify="20s"))
-    return CacheLayer(policy=policy, embedder=embedder or WordEmbedder(), verifier=SameWords())
+    embedder = embedder or WordEmbedder()
+    return CacheLayer(policy=policy, embedder=embedder, verifier=SameWords(), clock=clock)
 
 
 async def test_a_stream_whose_beginning_is_gone_is_shared_with_no_near_duplicate() -> None:
@@ -64,6 +66,35 @@ async def test_a_rider_on_a_stream_reports_the_entry_that_the_stream_becomes() -
         assert layer.stats()["entries"] == 1
         assert near.id.partition(".")[0] == first.id and await layer.report_wrong(near)
         assert layer.stats()["entries"] == 0
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_stream_that_was_shared_in_flight_is_served_to_no_near_duplicate_past_its_lifetime(
+    known: bool,
+) -> None:
+    """It stood in the near-duplicate's flight for good, and was served from there for `flight_age`."""
+    runs = []
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        runs.append(prompt)
+        yield f"{len(runs)}"
+        await more.wait()
+
+    clock = ManualClock()
+    layer = make(clock=clock)
+    ask = layer.wrap(stream, name="stream", ttl=60)
+    async with layer, asyncio.timeout(30):
+        if known:  # its vector is remembered: the ride begins without a wait
+            await ask.explain(BACKWARDS)
+        first, near, same = [await ask.outcome(prompt) for prompt in (FORWARDS, BACKWARDS, BACKWARDS)]
+        assert (near.source, near.match, same.match) == (Source.COALESCED, "similar", "similar")
+        more.set()
+        assert [[chunk async for chunk in one.answer] for one in (first, near, same)] == [["1"]] * 3
+        await layer.flush()
+        clock.advance(61)
+        late = await ask.outcome(BACKWARDS)
+        assert [chunk async for chunk in late.answer] == ["2"] and late.source is Source.BACKEND
 
 
 class Hanging(WordEmbedder):
