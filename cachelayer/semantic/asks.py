@@ -43,6 +43,8 @@ class Ask:
     """Whether a hit may be checked by a call of the backend."""
     preview: bool = False
     """Only to explain: nothing is counted or learned."""
+    fits: Callable[[Any], bool] = lambda value: True
+    """Whether an entry's value may be served to it now: not if it has expired, or is older than the request allows."""
     boards: bool = False
     """Whether it may wait for a near-duplicate in flight, and others for it."""
     flight: Flight | None = None

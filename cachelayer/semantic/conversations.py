@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..types import Candidate, Turn
+from ..types import Candidate, Reason, Turn
 from .asks import Ask, Entry
 
 Vector = NDArray[np.float32]
@@ -71,27 +71,31 @@ def gather(
     entries: Mapping[int, Entry],
     talks: Conversations,
     k: int,
-) -> tuple[list[Candidate], int]:
-    """The `k` candidates to decide among, by falling similarity, and how many of `ids` have no entry any more.
+) -> tuple[list[Candidate], int, Reason]:
+    """The `k` candidates to decide among, by falling similarity; how many of `ids` have no entry any more; and why
+    there is no candidate, if there is none.
 
     If there are more than `k`, entries of the same conversation are preferred, then those that follow the same last
     turn.
     """
     near = [pair for pair in zip(scores.tolist(), ids.tolist(), strict=True) if pair[1] >= 0]
     live = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and e.partition == ask.partition]
-    lost = len(near) - len(live)
+    lost, none = len(near) - len(live), Reason.EXPIRED if live else Reason.NO_CANDIDATE
+    live = [one for one in live if ask.fits(one[2].value)]
     if ask.turns:
         live = _by_talk(ask, live, entries, talks, k)
     live.sort(key=_RANK, reverse=True)
-    return [Candidate(entry_id, score, e.text, e.answer, e.turns) for score, entry_id, e in live[:k]], lost
+    best = [Candidate(entry_id, score, e.text, e.answer, e.turns) for score, entry_id, e in live[:k]]
+    return best, lost, none
 
 
 def _by_talk(
     ask: Ask, live: list[_Live], entries: Mapping[int, Entry], talks: Conversations, k: int
 ) -> list[_Live]:
     assert ask.query is not None
-    same = talks.near(ask.partition, ask.turns, ask.query.vector, max(1, k // 2))
-    taken, last = {entry for _, entry in same}, ask.turns[-1:]
+    near = talks.near(ask.partition, ask.turns, ask.query.vector, max(1, k // 2))
+    same = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and ask.fits(e.value)]
+    taken, last = {entry for _, entry, _ in same}, ask.turns[-1:]
     found = [one for one in live if one[1] not in taken]
     found.sort(key=lambda one: (one[2].turns[-1:] == last, one[0]), reverse=True)
-    return [*((score, entry, entries[entry]) for score, entry in same), *found][:k]
+    return [*same, *found][:k]

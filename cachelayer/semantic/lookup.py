@@ -247,11 +247,11 @@ class Lookup:
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
-        near, lost = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
+        near, lost, none = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
         self.repaired += lost
         near = self.apart.sift(ask.partition, ask, near)
         ask.candidates = self.watch.sift(ask, near)
-        return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
+        return None if ask.candidates else Reason.QUARANTINED if near else none
 
     def _searches(self, index: VectorIndex) -> Searches:
         """The queue of searches in the index, made at the first one."""

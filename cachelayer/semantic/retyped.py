@@ -62,7 +62,7 @@ class Retyped:
             return []
         ids = held[::-1] if isinstance(held, tuple) else (held,)
         live = ((i, e) for i in ids if (e := entries.get(i)) is not None and e.partition == ask.partition)
-        return [Candidate(i, 1.0, e.text, e.answer, e.turns) for i, e in live]
+        return [Candidate(i, 1.0, e.text, e.answer, e.turns) for i, e in live if ask.fits(e.value)]
 
 
 def _key(said: Ask | Entry) -> int:

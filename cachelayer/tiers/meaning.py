@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
+from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
@@ -71,6 +73,7 @@ class Meaning:
         ask.tenant = call.tenant
         ask.judge = self._shadows.judge(call.function)
         ask.argument = compared(call)
+        ask.fits = partial(self._fits, call.tightening.max_age)
         return ask
 
     def again(self, call: Call, tier: SimilarTier) -> Landing | None:
@@ -104,6 +107,8 @@ class Meaning:
     async def explain(self, call: Call) -> Explained:
         """What the similar tier would say now; nothing is counted."""
         tier, reason = self._similar_to(call.function), self.unfit(call)
+        if call.tightening.no_cache:
+            reason = Reason.NO_CACHE
         if tier is None or reason is not None:
             return Explained(reason or Reason.OFF, detail=_no_text(call) if reason is Reason.NOT_TEXT else "")
         ask = self.ask(call)
@@ -119,6 +124,11 @@ class Meaning:
             return own
         return next((bound for bound in TIGHTER if bound <= asked), 0.0)
 
+    def _fits(self, oldest: float | None, slot: Slot) -> bool:
+        """Whether an entry may be served now, to a request that wants none above this age."""
+        now = self._clock.monotonic()
+        return slot.resident and now < slot.ends and (oldest is None or now - slot.created <= oldest)
+
     def _served(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         landing = self._landing(call, ask, entry)
         if landing is not None and ask.decision is not None and ask.decision.shadow:
@@ -127,9 +137,7 @@ class Meaning:
 
     def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         slot, decision, now = entry.value, ask.decision, self._clock.monotonic()
-        if not slot.resident or now >= slot.ends or decision is None:
-            return None
-        if (age := call.tightening.max_age) is not None and now - slot.created > age:
+        if decision is None or not ask.fits(slot):
             return None
         landing = self._keeper.landing(slot, Source.INDEX, now)
         slot.hits, slot.used = slot.hits + 1, now
