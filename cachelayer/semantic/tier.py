@@ -132,13 +132,15 @@ class SimilarTier(Lookup):
                 for entry_id in self.decider.leaving():
                     self.forget(entry_id)
 
-    def forget(self, entry_id: int) -> None:
-        """Drop an entry: it is no candidate from now on; its vector is removed in the next batch."""
+    def forget(self, entry_id: int, *, indexed: bool = False) -> None:
+        """Drop an entry: it is no candidate from now on; its vector is removed in the next batch, also one that is
+        `indexed` without an entry."""
         if (entry := self.entries.pop(entry_id, None)) is not None:
             self._talks.drop(entry_id, entry.partition, entry.turns)
             self._retyped.drop(entry_id, entry)
-            self._gone.append(entry_id)
             self.watch.forget(entry_id)
+        if indexed or entry is not None:
+            self._gone.append(entry_id)
 
     async def _sweep_all(self, least: int) -> None:
         """In steps that leave the loop to others: what is invalidated or erased may be all there is."""

@@ -127,10 +127,11 @@ class Persistence(Elsewhere):
                 await asyncio.sleep(0)
 
     def _arrived(self, key: int) -> None:
-        entry = self._coming.pop(key, None)
-        if entry is not None:
+        if (entry := self._coming.pop(key, None)) is not None:
             self._keys.pop(entry.item.key, None)
             self.restored += 1
+            if entry.item.partition and not self.arrivals.similar.knows(key):  # no longer compared
+                self.arrivals.similar.forget(key, indexed=True)
 
     def awaits(self, digest: int) -> bool:
         return bool(self._keys) and digest.to_bytes(16, "big") in self._keys
@@ -158,8 +159,7 @@ class Persistence(Elsewhere):
             await offload(lambda: self._index.remove(np.array(keys, np.int64)))
 
     async def _recall_texts(self) -> None:
-        load = getattr(self.arrivals.similar.embedder, "load", None)
-        if load is not None:
+        if (load := getattr(self.arrivals.similar.embedder, "load", None)) is not None:
             with self.arrivals.faults.guard("texts"):
                 await offload(lambda: load(self.directory / "texts"))
 
@@ -200,7 +200,7 @@ class Persistence(Elsewhere):
     def gone(self, slot: Slot) -> None:
         if self._opened:
             self.log.drop(slot.id)
-            self._coming.pop(slot.id, None)
+            self.arrivals.similar.forget(slot.id, indexed=self._coming.pop(slot.id, None) is not None)
 
     def listen(self, function: str) -> bool:
         self._write()
