@@ -13,7 +13,7 @@ REPORTED: Final = 16_384
 """Pairs of requests that are kept apart, the latest."""
 _SIZE: Final = 8
 PAIR: Final = 3 * _SIZE
-"""Bytes of a pair: digests of whose answers it concerns, of the index partition, of both requests."""
+"""Bytes of a pair: digests of whose answers it concerns, of the scope, of both requests."""
 
 
 class Request(Protocol):
@@ -59,7 +59,7 @@ class Apart:
 
     def sift(self, partition: bytes, mine: Request, found: list[Candidate]) -> list[Candidate]:
         """Without those whose answers were reported for such a request, or this one's for theirs."""
-        if not self._owners or not found or (place := digest(partition)) not in self._partitions:
+        if not self._owners or not found or (place := _place(partition)) not in self._partitions:
             return found
         asked = request_digest(mine)
         return [one for one in found if place + _both(place, asked, request_digest(one)) not in self._owners]
@@ -67,8 +67,13 @@ class Apart:
 
 def pair_of(owner: bytes, partition: bytes, asked: bytes, entry: Request) -> bytes:
     """A request, by its `request_digest`, and that of an entry; the same for both ways round. Scopes are apart."""
-    place = digest(partition)
+    place = _place(partition)
     return digest(owner) + place + _both(place, asked, request_digest(entry))
+
+
+def _place(partition: bytes) -> bytes:
+    """A digest of the scope of an index partition, without the variant that may follow it."""
+    return digest(partition[: partition.rfind(b"}") + 1] or partition)
 
 
 def request_digest(one: Request) -> bytes:

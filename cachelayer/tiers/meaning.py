@@ -68,7 +68,8 @@ class Meaning:
         identity = call.identity
         assert identity is not None and identity.text is not None
         policy, who = call.policy, call.principal
-        ask = Ask(call.function.name, identity.partition(), text_of(call), identity.turns, self._bound(call),
+        partition = identity.partition() + call.canonical[len(identity.canonical) :]  # which variant
+        ask = Ask(call.function.name, partition, text_of(call), identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
         ask.tenant = call.tenant
         ask.judge = self._shadows.judge(call.function)
