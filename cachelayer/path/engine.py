@@ -102,7 +102,7 @@ class Engine:
         if not led:
             self.keeper.deferred.settle()
         try:
-            if led or landing.shareable:
+            if (led and not landing.lent) or landing.shareable:
                 return deliver(call, landing, led)
         except Alone:
             pass

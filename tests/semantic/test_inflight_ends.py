@@ -46,6 +46,47 @@ async def test_a_stream_whose_beginning_is_gone_is_shared_with_no_near_duplicate
     assert runs == [FORWARDS, BACKWARDS]
 
 
+class Waiting(WordEmbedder):
+    """Embeds in the next turn of the loop."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        await asyncio.sleep(0)
+        return await super().embed(texts)
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_stream_whose_beginning_goes_as_it_is_shared_is_read_whole_all_the_same(turns: int) -> None:
+    """Between the turn in which it could be shared and that of its reader it grew too large: its end came first."""
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        for part in range(6):
+            await asyncio.sleep(0)
+            if part == 1:
+                await more.wait()
+            yield f"{part}" * 1000
+
+    layer = make(embedder=Waiting())
+    ask = layer.wrap(stream, name="stream", max_item_bytes=2000)
+
+    async def read(prompt: str) -> list[str]:
+        return [chunk[0] async for chunk in ask(prompt)]
+
+    async with layer, asyncio.timeout(30):
+        first = asyncio.create_task(read(FORWARDS))
+        tier = layer._similar
+        assert tier is not None
+        while not len(tier.inflight):
+            await asyncio.sleep(0)
+        for _ in range(4):  # the first chunk comes
+            await asyncio.sleep(0)
+        near = asyncio.create_task(read(BACKWARDS))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        more.set()
+        assert await near == await first == list("012345")
+
+
 async def test_a_rider_on_a_stream_reports_the_entry_that_the_stream_becomes() -> None:
     more = asyncio.Event()
 
