@@ -14,7 +14,7 @@ from cachelayer.types import Outcome, Reason, Source
 from . import status
 from .answering import Answering
 from .exchange import BODY, START, Exchange, Failed, Unanswered, Unshared
-from .items import Items, Refused
+from .items import Items, Refused, spelled
 from .responder import Responder
 from .routes import Route, Unreadable, Wanted, parse
 from .storable import age_of
@@ -62,10 +62,9 @@ EMBEDDINGS = EmbeddingsRoute("/v1/embeddings")
 class ItemsAnswering(Answering):
     """Answers a request for embeddings."""
 
-    async def serve(self, body: dict[str, Any], let_in: bool) -> None:
+    async def serve(self, body: dict[str, Any], items: list[Any], keys: list[bytes], let_in: bool) -> None:
         """All items, known or not."""
-        items = Items(self, body, self.served.route.items(body))  # type: ignore[attr-defined]
-        self.items = items
+        self.items = Items(self, body, items, keys)
         base = {**{name: value for name, value in body.items() if name != "input"}, **self.r.beside()}
         await self.ask(base, b"", let_in)
 
@@ -75,7 +74,7 @@ class ItemsAnswering(Answering):
         try:
             outcomes = await together(items.item(at, base) for at in range(len(items.unique)))
             await self._assembled(outcomes)
-        except (Refused, Failed, NotKept, Unanswered):
+        except (Refused, Unreadable, Failed, NotKept, Unanswered):
             await self._unassembled()
         finally:
             items.close()
@@ -171,8 +170,9 @@ class ItemsResponder(Responder):
             body = parse(self.body)
             route = self.served.route
             self.wanted = route.wanted(body)
-            route.items(body)  # type: ignore[attr-defined]
+            items = route.items(body)  # type: ignore[attr-defined]
+            keys = [spelled(item) for item in items]
         except Unreadable as fault:
             await self.past(str(fault), messages)
             return
-        await ItemsAnswering(self).serve(body, let_in)
+        await ItemsAnswering(self).serve(body, items, keys, let_in)

@@ -13,6 +13,7 @@ from cachelayer.keep.parts import UNDATED
 from cachelayer.types import Outcome
 
 from .exchange import Exchange, Failed, Unshared
+from .routes import Unreadable
 
 if TYPE_CHECKING:
     from .embeddings import ItemsAnswering
@@ -39,9 +40,11 @@ class Items:
     usage: Any = None
     _over = False
 
-    def __init__(self, answering: ItemsAnswering, body: dict[str, Any], items: list[Any]) -> None:
+    def __init__(
+        self, answering: ItemsAnswering, body: dict[str, Any], items: list[Any], keys: list[bytes]
+    ) -> None:
+        """`keys`: the items as they are spelled, to tell equal ones."""
         self.answering, self.body = answering, body
-        keys = [orjson.dumps(item) for item in items]
         self.unique = list(dict.fromkeys(keys))
         self.asked: list[Exchange] = []
         at = {key: i for i, key in enumerate(self.unique)}
@@ -118,7 +121,7 @@ class Items:
         exchange.limit = max(exchange.limit, min(MAX_BATCH, exchange.limit * len(needed)))
         if not whole:
             body = {**self.body, "input": [self.items[at] for at in needed]}
-            exchange.request = orjson.dumps(body)
+            exchange.request = spelled(body)
             exchange.scope = _resized(exchange.scope, len(exchange.request))
         return exchange
 
@@ -137,6 +140,14 @@ class _Member:
     async def ask_anew(self, /, **_: Any) -> Any:
         self.needed = True
         return await self._need()
+
+
+def spelled(value: Any) -> bytes:
+    """Part of a request as it is sent on. Raises Unreadable for half of a surrogate pair, and for deep nesting."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        raise Unreadable("half a character, or nested too deeply") from None
 
 
 def _read(answer: Any, count: int) -> tuple[Sequence[Any], Any]:

@@ -211,3 +211,18 @@ async def test_the_app_is_told_how_long_the_rest_of_a_batch_is(layer: CacheLayer
         assert (await c.post(PATH, body, content_length=str(len(body)))).status == 200
     assert len(lengths) == 2 and all(said == sent for said, sent in lengths)
     assert upstream.requests[-1]["input"] == ["something longer"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "beside"),
+    [(["a", "b \ud83d"], {}), ("\udc00", {}), (["a", "b"], {"user": "\ud83d"}), (["a", "b"], {"x": 300})],
+)
+async def test_what_cannot_be_written_again_reaches_the_app_as_it_came(
+    c: Client, upstream: Upstream, batch: Any, beside: dict[str, Any]
+) -> None:
+    """Half a character, which JSON can spell and UTF-8 cannot, and what is nested deeper than orjson writes."""
+    await c.post(PATH, embed(["a"]))
+    body = json.dumps({**embed(batch), **beside}).encode().replace(b"300", b"[" * 300 + b"]" * 300)
+    answer = await c.post(PATH, body)
+    assert answer.status == 200 and upstream.requests[-1] == json.loads(body)
+    assert len(answer.json()["data"]) == len(batch if isinstance(batch, list) else [batch])
