@@ -84,7 +84,7 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
     """The chunks of a whole stream. Raises NotAnAnswer for one that did not end, or is not JSON objects.
 
     A stream ends with [DONE]. Some servers (`transformers serve`) leave it out: there every choice must have said why
-    it ended.
+    it ended, and no event may be cut off.
     """
     usual = _usual(stream)
     if usual is not None:
@@ -108,6 +108,8 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
         chunks.append(chunk)
     if not done and not _ended(chunks):
         raise NotAnAnswer("neither [DONE] at its end nor a finish reason for every choice")
+    if not done and not _at_an_end(stream):
+        raise NotAnAnswer("an event that is cut off")
     return chunks
 
 
@@ -134,3 +136,9 @@ def _ended(chunks: list[dict[str, Any]]) -> bool:
         for place, choice in enumerate(chunk.get("choices") or ()):
             ends[choice.get("index", place)] = choice.get("finish_reason")
     return bool(ends) and all(ends.values())
+
+
+def _at_an_end(stream: bytes) -> bool:
+    """Whether nothing follows the last whole event, unless it is a comment, or a [DONE] without its blank line."""
+    rest = _END.split(stream)[-1].strip()
+    return not rest or rest.startswith(b":") or said_all(stream)

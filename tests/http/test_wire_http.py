@@ -132,6 +132,27 @@ def test_what_did_not_end_with_done_is_no_answer(stream: bytes) -> None:
         chunks_in(stream)
 
 
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("rest", "whole"),
+    [
+        (b"", True), (b": ping", True), (b"data: [DONE]", True), (b"data: [DONE]\n", True),
+        (b'data: {"choices":[],"usage":{"total_tok', False), (b"dat", False), (b"data: [DO", False),
+        (b"data: {}", False), (b"data: {}\n", False),
+    ],
+)  # fmt: skip
+def test_a_stream_without_done_is_no_answer_where_its_last_event_is_cut_off(
+    newline: bytes, rest: bytes, whole: bool
+) -> None:
+    ended = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
+    stream = (ended + rest).replace(b"\n", newline)
+    if whole:
+        assert len(chunks_in(stream)) == 1
+    else:
+        with pytest.raises(NotAnAnswer):
+            chunks_in(stream)
+
+
 @pytest.mark.parametrize("field", ["event: error", "event:error", "error: {}", "event: ping"])
 @pytest.mark.parametrize(
     "data", ['data: {"message":"overloaded","code":500}', 'data: {"code":500}\ndata:', ": none"]
