@@ -35,11 +35,13 @@ class Asked(NamedTuple):
     def tightening(self) -> dict[str, Any]:
         """The fields for `CacheLayer.tighten`."""
         stale = None if self.max_stale == _FOREVER else self.max_stale
+        if self.min_fresh is not None or (self.max_age is not None and self.max_stale is None):
+            stale = 0.0  # RFC 9111, sections 5.2.1.1 and 5.2.1.3
         given = {
             "no_cache": self.no_cache or None,
             "no_store": self.no_store or None,
             "max_age": self.max_age,
-            "max_stale": stale if self.min_fresh is None else 0.0,
+            "max_stale": stale,
             "no_similar": self.no_similar or None,
             "max_error_rate": self.max_error_rate,
         }

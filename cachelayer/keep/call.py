@@ -193,6 +193,10 @@ class Call:
         self.misses: dict[str, Reason] = {}
         self.timings: dict[str, float] = {}
 
+    def takes(self, kept: Landing) -> bool:
+        """Whether what is kept suits the caller, who else asks again."""
+        return self.suits is None or self.suits(kept, True)
+
     def hold(self) -> None:
         """Copy the arguments as they are now: the caller goes on, and may change what it gave."""
         self.held = True

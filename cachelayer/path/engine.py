@@ -79,7 +79,7 @@ class Engine:
             if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
                 hit = self.keeper.recall(call, self.clock.monotonic(), link=False)
         if hit is not None:
-            if hit.source is STALE and self._due(call):
+            if hit.source is STALE and self._due(call, hit):
                 self.refresh(call)
             return deliver(call, hit, True)
         late = self._lead if (first := self.tiers.first(call)) else self._in_turn
@@ -232,7 +232,7 @@ class Engine:
         if call.reason is not None:
             return deliver(call, self._bypass_now(call), True)
         if (hit := self.keeper.recall(call, call.arrived)) is not None:
-            if hit.source is STALE and self._due(call):
+            if hit.source is STALE and self._due(call, hit):
                 self.portal.post(self.refresh, call.in_thread())
             return deliver(call, hit, True)
         function, lead = call.function, partial(self._lead_now, call)
@@ -276,9 +276,9 @@ class Engine:
         stale = None if answer.recording is None else self.keeping.standing_in(call)
         return answer if stale is None or not answer.recording.failed_at_once() else stale
 
-    def _due(self, call: Call) -> bool:
-        """Whether this call refreshes the stale entry; if so, its arguments are held as they are now."""
-        if not call.policy.pure or flight_key(call) in self.flights:
+    def _due(self, call: Call, hit: Landing) -> bool:
+        """Whether this call refreshes the stale entry that it gets; if so, its arguments are held as they are now."""
+        if not call.policy.pure or not call.takes(hit) or flight_key(call) in self.flights:
             return False
         self.faults.attempt_now("refresh", call.hold)
         return True

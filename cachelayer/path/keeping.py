@@ -39,7 +39,7 @@ class Keeping:
         found = None
         if call.reason is None:
             found = self._keeper.recall(call, call.arrived) or await self._tiers.find(call, wait=False)
-        if found is not None and (call.suits is None or call.suits(found, True)):
+        if found is not None and call.takes(found):
             return found
         stats, call.misses["memory"] = call.function.stats, Reason.ONLY_IF_CACHED
         stats.passed[Source.BYPASS] += 1
@@ -53,7 +53,8 @@ class Keeping:
             return None
         if not slot.resident and (call.function.in_memory or keeper.outdated(slot, None, call.since)):
             return None
-        return keeper.landing(slot, Source.STALE, now)
+        landing = keeper.landing(slot, Source.STALE, now)
+        return landing if call.takes(landing) else None
 
     def may_wait(self, call: Call) -> bool:
         """Whether the answer may be kept after its caller has it, since nothing in this call needs it kept first."""

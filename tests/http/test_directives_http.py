@@ -51,8 +51,10 @@ def test_what_is_not_allowed_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("said", "restricted"),
     [
-        (Asked(max_age=60.0), {"max_age": 60.0}),
-        (Asked(max_age=60.0, only_if_cached=True), {"max_age": 60.0}),
+        (Asked(max_age=60.0), {"max_age": 60.0, "max_stale": 0.0}),
+        (Asked(max_age=60.0, only_if_cached=True), {"max_age": 60.0, "max_stale": 0.0}),
+        (Asked(max_age=60.0, max_stale=5.0), {"max_age": 60.0, "max_stale": 5.0}),
+        (Asked(max_age=60.0, max_stale=FOREVER), {"max_age": 60.0}),
         (Asked(only_if_cached=True), {}),
         (Asked(max_stale=60.0), {"max_stale": 60.0}),
         (Asked(max_stale=60.0, min_fresh=5.0), {"max_stale": 0.0}),
@@ -63,7 +65,10 @@ def test_what_is_not_allowed_is_passed_over() -> None:
             Asked(no_cache=True, no_store=True, no_similar=True),
             {"no_cache": True, "no_store": True, "no_similar": True},
         ),
-        (Asked(max_age=0.0, max_error_rate=0.0), {"max_age": 0.0, "max_error_rate": 0.0}),
+        (
+            Asked(max_age=0.0, max_error_rate=0.0),
+            {"max_age": 0.0, "max_error_rate": 0.0, "max_stale": 0.0},
+        ),
         (NOTHING, {}),
     ],
 )

@@ -29,7 +29,7 @@ async def test_stale_answers_serve_within_the_owners_window_and_the_callers(
     assert "; hit; ttl=-100; detail=stale" in stale.header("cache-status")
 
 
-@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5"])
+@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5", "max-age=99999"])
 async def test_who_refuses_what_is_stale_costs_one_call(
     upstream: Upstream, clock: ManualClock, told: str
 ) -> None:
@@ -41,7 +41,7 @@ async def test_who_refuses_what_is_stale_costs_one_call(
     assert len(upstream.requests) == 2 and (await c.chat("hello")).hit
 
 
-@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5"])
+@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5", "max-age=99999"])
 async def test_an_app_that_fails_is_asked_once_for_who_refuses_what_is_stale(
     upstream: Upstream, clock: ManualClock, told: str
 ) -> None:
@@ -53,6 +53,8 @@ async def test_an_app_that_fails_is_asked_once_for_who_refuses_what_is_stale(
     assert (await c.chat("hello", headers={"cache_control": told})).status == 503
     assert app.asked == 2
     assert "; hit; ttl=-100" in (await c.chat("hello")).header("cache-status")
+    longer = await c.chat("hello", headers={"cache_control": "max-age=99999, max-stale"})
+    assert "; hit; ttl=-100" in longer.header("cache-status")
 
 
 @pytest.mark.parametrize("window", ["stale_while_revalidate", "stale_if_error"])
@@ -84,3 +86,4 @@ async def test_what_its_app_forbids_to_serve_stale_is_not(
         assert (await c.chat(asked, stream=stream)).hit is stale
         await c.app.layer.flush()
         assert (await c.chat(asked, stream=stream)).hit
+    assert app.asked == 2
