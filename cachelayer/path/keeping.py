@@ -100,6 +100,8 @@ class Keeping:
         if call.later or call.sent_ahead:
             landing.due = now
             self._keeper.deferred.put_off(call.digest, self._kept_later, call, landing, fit)
+            if call.tightening is not NOT_TIGHTENED:  # else raw forms lead to the fresh one that it replaces
+                self._keeper.deferred.settle()
             return
         if fit:
             self._keeper.place(call, landing, landing.answer, now)

@@ -259,3 +259,26 @@ async def test_a_miss_leaves_nothing_to_the_collector(c: Client, fields: dict[st
 
 
 KEY = [(b"authorization", b"Bearer a"), (b"content-type", b"application/json")]
+
+
+@pytest.mark.parametrize("control", ["no-cache", "max-age=0", "min-fresh=99999999"])
+async def test_what_was_asked_anew_is_what_the_very_next_request_gets(
+    layer: CacheLayer, control: str
+) -> None:
+    """The bytes of a request lead to the entry before, until the new one is kept, which may be put off."""
+    asked = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal asked
+        await receive()
+        asked += 1
+        body = json.dumps(Upstream().whole(ask("hello"), {"say": f"answer {asked}"}, True)).encode()
+        await Upstream._reply(send, 200, body, [(b"content-type", b"application/json")])
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    await c.chat("hello")
+    for n in range(2, 11):
+        assert (await c.chat("hello")).hit
+        assert "stored" in (await c.chat("hello", headers={"cache-control": control})).header("cache-status")
+        again = await c.chat("hello")
+        assert again.hit and again.json()["choices"][0]["message"]["content"] == f"answer {n}"
