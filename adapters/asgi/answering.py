@@ -147,7 +147,7 @@ class Answering(Delivery):
         except (Again, NotAnAnswer):
             await self._alone(fields, keep=True)
         except Unanswered:
-            if not exchange.begun:
+            if not (exchange.begun or self.begun):
                 await self._alone(fields)
 
     def suits(self, landing: Landing, led: bool) -> bool:

@@ -30,6 +30,9 @@ class Again(Exception):
 class Delivery:
     """Sends what the cache holds, on behalf of a responder."""
 
+    begun = False
+    """Whether the caller was told of an answer of another's making."""
+
     def __init__(self, responder: Responder) -> None:
         self.r, self.served, self.settings = responder, responder.served, responder.settings
         self.wanted = responder.wanted
@@ -151,6 +154,7 @@ class Delivery:
             headers.append((b"content-length", b"%d" % length))
         if language:
             headers.append((b"content-language", language))
+        self.begun = True
         await self.r.send({"type": START, "status": 200, "headers": headers})
 
     async def _send_events(self, messages: AsyncIterator[bytes], *, live: bool = False) -> None:

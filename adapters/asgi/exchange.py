@@ -81,8 +81,8 @@ class Exchange:
     After it was asked, `status` and `headers` are the app's own, and `body` the body in its own encoding.
     """
 
-    begun = behind = False
-    """`behind`: whether its caller does without its answer."""
+    begun = behind = closed = False
+    """`behind`: whether its caller does without its answer; `closed`: whether the caller reads no more of it."""
     status = 0
     headers: Iterable[tuple[bytes, bytes]] = ()
     body = b""
@@ -109,7 +109,7 @@ class Exchange:
     def again(self) -> Exchange:
         """The same request, to be asked in the background."""
         twin = Exchange(self._served, dict(self.scope), self.request, heard=self.heard, usage=self.usage)
-        twin.behind, twin.limit = True, self.limit
+        twin.behind, twin.closed, twin.limit = True, True, self.limit
         return twin
 
     async def called(self, /, **_: Any) -> Any:
@@ -137,8 +137,8 @@ class Exchange:
             if type(answer) is tuple and self.ahead is not None:
                 self.ahead.whole(self, answer)
         except Failed:
-            if self.behind:
-                channel.close()
+            if self.closed:
+                channel.drop()
             raise
         except CancelledError:
             channel.drop()
@@ -148,8 +148,8 @@ class Exchange:
         except BaseException:
             channel.drop()
             raise
-        if self.behind and isinstance(answer, Unshared):
-            channel.close()
+        if self.closed and isinstance(answer, Unshared):
+            channel.drop()
         return answer
 
     async def _answer(self, channel: Channel) -> Any:
@@ -215,7 +215,8 @@ class Exchange:
         self.close()
 
     def close(self) -> None:
-        """The caller has its answer, or left."""
+        """The caller has its answer, or left: what is this caller's alone is nobody's, also where it comes later."""
+        self.closed = True
         if self.unshared is not None:
             self.unshared.channel.drop()
 

@@ -15,6 +15,7 @@ from ..openai_wire import (
     Framer,
     Fresh,
     Marks,
+    NotAnAnswer,
     body_of,
     chunks_in,
     chunks_of,
@@ -50,8 +51,10 @@ def whole(answer: tuple[Any, ...]) -> bytes:
 
 
 def as_stream(answer: tuple[Any, ...], *, usage: bool) -> bytes:
-    """A whole answer as the stream it would have been."""
-    parsed = orjson.loads(whole(answer))
+    """A whole answer as the stream it would have been. Raises NotAnAnswer."""
+    parsed = _object(whole(answer))
+    if parsed is None:
+        raise NotAnAnswer("no JSON object")
     return b"".join([event(orjson.dumps(chunk)) for chunk in chunks_of(parsed, usage=usage)]) + DONE
 
 
@@ -75,7 +78,7 @@ def without_usage(events: bytes) -> bytes:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """What an event says; None if that is no JSON object."""
+    """What an event or an answer says; None if that is no JSON object."""
     try:
         parsed = orjson.loads(data)
     except orjson.JSONDecodeError:
