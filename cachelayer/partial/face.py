@@ -115,7 +115,7 @@ class Partial:
         made = Retrieval(
             fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,
             corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, wide=wide,
-            options={"ttl": self.policy.ttl, **options},
+            options={"ttl": self.policy.ttl, "cache_if": self.policy.cache_if, **options},
         )  # fmt: skip
         if self._retrievals is not None:
             self._retrievals.enlist(made.handle.function.name, made.wide.ranking)

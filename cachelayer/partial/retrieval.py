@@ -17,7 +17,7 @@ from ..keep.named import check_corpus
 from ..keep.parts import corpus_tag, document_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
-from ..policy import strings
+from ..policy import Policy, strings
 from ..signatures import signature_of, stand_for
 from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
@@ -69,13 +69,15 @@ class Retrieval(Undivided):
         self._limited = k in self._signature.parameters
         if not self._limited and k != K:
             _named_in_vain(k, name, self._signature)
+        self._keeps = Policy(cache_if=options.get("cache_if")).cache_if
         options = {
             "max_error_rate": 0.02,
             **options,
+            "cache_if": None,  # it is asked about the documents, when they come
             "name": name,
             "ttl": _lifetime(options["ttl"], seconds("negative_ttl", negative_ttl)),
             "ignore": [*strings("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
-            "view": lambda found: listed(found["asked"], self.wide.names(found["documents"])),
+            "view": self._view,
         }
         self.cached = registry.wrap(self._fetching(), options=options, wire=False)
         self.handle: Handle = self.cached.handle
@@ -142,10 +144,14 @@ class Retrieval(Undivided):
                 if slot is not None:
                     self.additions.lent(slot.digest)
             enough = best is not None
-        if not enough:
-            again.tightening = again.tightening.and_(no_cache=True)
-            return await self._engine.serve(again), again
-        return outcome, call
+        if enough:
+            return outcome, call
+        again.tightening = again.tightening.and_(no_cache=True)
+        outcome = await self._engine.serve(again)
+        if not serves(outcome.answer, self._wanted(again.args, again.kwargs)):
+            again.reason = Reason.BYPASS  # it was made for another, who wanted fewer, and was under way
+            outcome = await self._engine.serve(again)
+        return outcome, again
 
     def _documents_of(self, outcome: Outcome, call: Call) -> Outcome:
         """The documents that are wanted, which alone are passed on as parts."""
@@ -222,9 +228,21 @@ class Retrieval(Undivided):
                 await self._upkeep.invalidate(changed, None, False)
             self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])
             self.wide.found(documents)
-            return {"query": query, "asked": asked, "documents": documents, "since": since}
+            found = {"query": query, "asked": asked, "documents": documents, "since": since}
+            return found if (why := self._vetoed(documents)) is None else {**found, "vetoed": why}
 
         return fetch
+
+    def _view(self, found: dict[str, Any]) -> str | Reason:
+        return found.get("vetoed") or listed(found["asked"], self.wide.names(found["documents"]))
+
+    def _vetoed(self, documents: list[Any]) -> Reason | None:
+        """Why the owner's `cache_if` does not let these documents be kept; None if it does."""
+        if (keeps := self._keeps) is None:
+            return None
+        of, attempt = self.handle.function.name, self._engine.faults.attempt_now
+        kept = attempt("cache_if", lambda: bool(keeps(documents)), of=of)
+        return kept if isinstance(kept, Reason) else None if kept else Reason.VETOED
 
     def _tags(self, documents: Sequence[Any]) -> list[str]:
         return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]

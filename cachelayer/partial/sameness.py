@@ -72,8 +72,11 @@ def _place(similarity: float) -> int:
 
 
 def listed(asked: int | None, names: Sequence[str]) -> str:
-    """A result as the text that deciders compare: how many were asked for, then the documents' names, best first."""
-    return "\n".join([str(asked or ""), *names])
+    """A result as the text that deciders compare: how many were asked for, then the documents' names, best first.
+
+    Never empty: that nothing was found is an answer.
+    """
+    return "\n".join([str(asked or ("" if names else 0)), *names])
 
 
 Order = Callable[[Sequence[str]], Sequence[int] | None]

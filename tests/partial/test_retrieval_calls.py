@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterator
@@ -13,7 +14,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from cachelayer import CacheLayer, ConfigurationError, Source
+from cachelayer import CacheLayer, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import WordEmbedder
 
 shelves = CacheLayer(semantic=False)
@@ -224,3 +225,35 @@ async def test_a_retriever_that_fails_when_asked_for_more_is_asked_again_what_wa
     async with layer:
         await search("lights", {"owner": "me"})
     assert asked == [(8, "me"), (2, "me")]
+
+
+async def test_who_wants_more_than_a_call_that_is_under_way_gets_them_all() -> None:
+    async def numbered(query: str, k: int = 2) -> list[dict[str, int]]:
+        await asyncio.sleep(0)
+        return [{"id": n} for n in range(k)]
+
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(numbered)
+        for counts in ([1, 20, 50, 3], [60, 80, 70]):
+            found = await asyncio.gather(*(search("lights", k=k) for k in counts))
+            assert [len(one) for one in found] == counts
+
+
+async def test_that_nothing_was_found_is_known_of_a_retriever_without_a_count_too() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(lambda query: [], name="nothing")
+        assert [(await search.outcome("lights")).source for _ in range(2)] == [Source.BACKEND, Source.MEMORY]
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+async def test_an_owner_is_asked_about_the_documents_whether_they_may_be_kept(everywhere: bool) -> None:
+    asked: list[Any] = []
+    option: dict[str, Any] = {"cache_if": lambda documents: asked.append(documents) or len(documents) == 1}
+    policy = Policy(**option) if everywhere else Policy()
+    async with CacheLayer(semantic=False, policy=policy) as layer:
+        search = layer.retrieval(lights, **({} if everywhere else option))
+        told = [(await search.outcome("lights", k=k)).stored for k in (2, 1)]
+        assert told == [Reason.VETOED, None] and [len(documents) for documents in asked] == [2, 1]
+        assert (await search.outcome("lights", k=1)).source is Source.MEMORY and len(asked) == 2
+    with pytest.raises(ConfigurationError, match="cache_if"):
+        layer.retrieval(lights, cache_if="never", corpus="other")
