@@ -7,7 +7,7 @@ embeddings      `CachedEmbeddings`
 tools           `cached_tool`
 runnable        `CachedRunnable`
 configs         what of a run's config changes an answer
-serial          LangChain's serializer
+serial          LangChain's objects outside the process, and its serialized prompts
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""LangChain's own serializer, for answers that leave the process and for prompts that are compared by meaning."""
+"""LangChain's objects where they leave the process, and prompts, as it serializes them, where they are compared."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.documents import Document
-from langchain_core.load import dumps, load
-from langchain_core.load.load import Reviver
+from langchain_core.load import dumps
 from langchain_core.load.serializable import Serializable
 from langchain_core.messages import (
     AIMessage,
@@ -21,18 +19,16 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.messages.base import TextAccessor
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
 
-from cachelayer.exact.wire.codec import Codec, CodecError, CorruptPayload, ForeignClass
+from cachelayer.exact.wire.codec import Codec, CorruptPayload, ForeignClass
 
 ALLOWED: tuple[type[Serializable], ...] = (
     *(Generation, GenerationChunk, ChatGeneration, ChatGenerationChunk, Document),
     *(AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage),
 )
 """Classes that are read back from a shared tier; none does more than hold what it is given."""
-_BY_ID = {tuple(cls.lc_id()): cls for cls in ALLOWED}
-_ESCAPED = '"__lc_escaped__"'
-_OWN, _THEIRS = b"\x01", b"\x02"
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 _UNREAD = frozenset(
     {"id", "type", "example", "response_metadata", "usage_metadata", "artifact", "tool_call_chunks"}
@@ -41,49 +37,64 @@ _UNREAD = frozenset(
 _NOTHING: tuple[Any, ...] = (None, [], {})
 
 
-class LangChainCodec(Codec):
-    """Plain values as in every layer; LangChain's objects by its own `dumps` and `load`.
+@dataclass(slots=True)
+class _Object:
+    """One of LangChain's objects on its way: LangChain's name for its class, and what that makes it of."""
 
-    Objects of the classes in `ALLOWED` and `allowed` are read back, and of no others.
+    id: list[str]
+    kwargs: dict[str, Any]
+
+
+class LangChainCodec(Codec):
+    """Plain values as in every layer, and between them LangChain's objects, by what they are constructed from.
+
+    Objects of the classes in `ALLOWED` and `allowed` travel, and no others.
     """
 
     def __init__(self, allowed: Sequence[type[Serializable]] = ()) -> None:
-        super().__init__()
-        self._allowed = [*ALLOWED, *allowed]
-        self._reviver = Reviver(self._allowed)  # a millisecond: once, not for each answer as `load` does
+        super().__init__([_Object])
+        self._allowed = {tuple(cls.lc_id()): cls for cls in (*ALLOWED, *allowed)}
 
     def encode(self, value: Any) -> bytes:
-        """Raises CodecError for what LangChain cannot serialize."""
+        """Raises ForeignClass for an object of any other class."""
         try:
-            return _OWN + super().encode(value)
-        except ForeignClass:
-            text = dumps([_portable(one) for one in value] if isinstance(value, list) else value)
-        if '"type": "not_implemented"' in text:
-            raise CodecError("an object in the answer is not serializable by LangChain")
-        return _THEIRS + super().encode(text)
+            return super().encode(self._taken_apart(value))
+        except RecursionError:
+            raise ForeignClass("the answer is nested too deeply to leave the process") from None
 
     def decode(self, payload: bytes) -> Any:
-        """Raises CorruptPayload for what is no answer or names a class that is not allowed."""
-        value = super().decode(payload[1:])
-        if payload[:1] == _OWN:
-            return value
+        """Raises CorruptPayload for what is no answer, and ForeignClass for one with a class that is not allowed."""
+        value = super().decode(payload)
         try:
-            if _ESCAPED in value:  # plain data that looks like LangChain's; rare
-                with suppress_langchain_beta_warning():
-                    return load(json.loads(value), allowed_objects=self._allowed)
-            return json.loads(value, object_hook=self._revived)
-        except (ValueError, TypeError, KeyError, NotImplementedError) as fault:
+            return self._made(value)
+        except (ValueError, TypeError, KeyError, RecursionError) as fault:
             raise CorruptPayload(f"not an object of LangChain's ({type(fault).__name__})") from fault
 
-    def _revived(self, value: dict[str, Any]) -> Any:
-        """What LangChain's loader makes of a parsed object, its checks and imports left out for the classes above."""
-        if "lc" not in value:
+    def _taken_apart(self, value: Any) -> Any:
+        cls = type(value)
+        if cls is dict:
+            return {name: one if type(one) is str else self._taken_apart(one) for name, one in value.items()}
+        if cls is list or cls is tuple:
+            return cls([self._taken_apart(one) for one in value])
+        if not isinstance(value, Serializable):
+            return str(value) if cls is TextAccessor else value
+        name = tuple(cls.lc_id())
+        if self._allowed.get(name) is not cls or value.lc_secrets:
+            raise ForeignClass(f"{cls.__name__} may not leave the process; allowed=[{cls.__name__}] lets it")
+        made_of = _portable(value).to_json()["kwargs"]
+        return _Object([*name], self._taken_apart(made_of))
+
+    def _made(self, value: Any) -> Any:
+        cls = type(value)
+        if cls is dict:
+            return {name: one if type(one) is str else self._made(one) for name, one in value.items()}
+        if cls is list or cls is tuple:
+            return cls([self._made(one) for one in value])
+        if cls is not _Object:
             return value
-        if value["lc"] == 1 and value.get("type") == "constructor":
-            cls = _BY_ID.get(tuple(value.get("id") or ()))
-            if cls is not None:
-                return cls(**value.get("kwargs", {}))
-        return self._reviver(value)
+        if (known := self._allowed.get(tuple(value.id))) is None:
+            raise ForeignClass(f"{value.id[-1]} is not on the allow-list; allowed=[...] lets it in")
+        return known(**self._made(value.kwargs))
 
 
 def _portable(made: Any) -> Any:

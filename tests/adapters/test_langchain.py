@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Any
@@ -27,11 +26,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_models import Counting
-from redis_servers import Server
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy
-from cachelayer.exact.wire.codec import CorruptPayload
 from cachelayer.testing import WordEmbedder
 
 TURNS = [SystemMessage("be short"), HumanMessage("how do I return it", id="m1")]
@@ -265,28 +262,3 @@ async def test_a_runnable_in_a_chain_is_a_step_with_its_config_in_the_key(layer:
     calm = {"configurable": {"tone": "calm"}}
     assert chain.invoke("x", calm).content == (await chain.ainvoke("x", calm)).content == "x calm"
     assert chain.invoke("x").content == "x None" and len(calls) == 2
-
-
-async def test_answers_travel_through_redis_in_langchains_own_form(redis_server: Server) -> None:
-    policy = Policy(budgets=Budgets(store="2s"))
-    for expected in (1, 0):
-        async with CacheLayer(semantic=False, policy=policy, store=redis_server.url) as layer:
-            model = Counting(cache=CacheLayerCache(layer))
-            told = await model.ainvoke(TURNS)
-            assert told.content == "answer 1" and isinstance(told, AIMessage) and model.calls == expected
-            await layer.flush()
-
-
-def test_data_that_looks_like_an_object_of_langchains_stays_data(layer: CacheLayer) -> None:
-    codec = CacheLayerCache(layer).codec
-    told = AIMessage("x", additional_kwargs={"inner": {"lc": 1, "type": "constructor", "id": ["os", "x"]}})
-    assert codec.decode(codec.encode(told)) == told
-
-
-def test_a_payload_that_names_another_class_is_refused(layer: CacheLayer) -> None:
-    codec = CacheLayerCache(layer).codec
-    named = ["langchain", "prompts", "prompt", "PromptTemplate"]
-    prompt = json.dumps({"lc": 1, "type": "constructor", "id": named, "kwargs": {}})
-    forged = b"\x02" + super(type(codec), codec).encode(prompt)
-    with pytest.raises(CorruptPayload):
-        codec.decode(forged)
