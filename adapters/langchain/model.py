@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -24,7 +25,7 @@ from cachelayer.partial.shelf import Absent
 from .cache import CacheLayerCache
 from .serial import prompt_of
 
-_TAKEN_OVER = ("callbacks", "tags", "metadata", "output_version", "profile")
+_TAKEN_OVER = ("callbacks", "tags", "metadata", "verbose", "output_version", "profile")
 _ASKED: ContextVar[object] = ContextVar("cachelayer_langchain_asked", default=None)
 """The model for whose call LangChain asks the cache itself, and keeps the answer there."""
 
@@ -42,9 +43,10 @@ class CachedChatModel(BaseChatModel):
 
     def model_post_init(self, context: Any) -> None:
         """Take over what LangChain reads of the model that is called, which is this one."""
+        given = frozenset(self.model_fields_set)  # LangChain itself notes its version in the metadata
         super().model_post_init(context)
         for name in _TAKEN_OVER:
-            if name not in self.model_fields_set:
+            if name not in given:
                 setattr(self, name, getattr(self.model, name))
 
     @property
@@ -60,8 +62,22 @@ class CachedChatModel(BaseChatModel):
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         return self.model._get_llm_string(stop=stop, **kwargs)
 
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return self.model._identifying_params
+
+    @cached_property
+    def _serialized(self) -> dict[str, Any]:
+        return self.model._serialized
+
+    def _get_invocation_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        return self.model._get_invocation_params(stop=stop, **kwargs)
+
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         return self.model._get_ls_params(stop=stop, **kwargs)
+
+    def _get_ls_params_with_defaults(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
+        return self.model._get_ls_params_with_defaults(stop=stop, **kwargs)
 
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Where the model does not stream, LangChain invokes this one, which hits as well."""
@@ -159,7 +175,7 @@ class CachedChatModel(BaseChatModel):
         for chunk in self.model._stream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
-        if store and isinstance(found, Absent):
+        if store and chunks and isinstance(found, Absent):
             store.keep(found, self._whole(chunks))
 
     async def _astream(
@@ -180,12 +196,12 @@ class CachedChatModel(BaseChatModel):
         async for chunk in self.model._astream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
-        if store and isinstance(found, Absent):
+        if store and chunks and isinstance(found, Absent):
             store.keep(found, self._whole(chunks))
 
     def _whole(self, chunks: list[ChatGenerationChunk]) -> list[ChatGeneration]:
         """What was streamed, as `invoke` tells it. A chunk that is marked as the last finishes its calls of tools."""
-        end = chunks[-1].message if chunks else None
+        end = chunks[-1].message
         if isinstance(end, AIMessageChunk) and end.chunk_position is None:
             last = AIMessageChunk(content="" if isinstance(end.content, str) else [], chunk_position="last")
             chunks = [*chunks, ChatGenerationChunk(message=last)]
@@ -237,9 +253,8 @@ def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
 def _chunk(generation: Any) -> ChatGenerationChunk:
     """A kept answer as the only chunk of a stream; LangChain, too, says of what comes from a cache that it was free."""
     message = generation.message
-    fields = {
-        name: getattr(message, name) for name in ("content", "additional_kwargs", "response_metadata", "id")
-    }
+    names = ("content", "additional_kwargs", "response_metadata", "id", "name")
+    fields = {name: getattr(message, name) for name in names}
     calls = [
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=place)
         for place, call in enumerate(message.tool_calls)

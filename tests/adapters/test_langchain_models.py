@@ -101,6 +101,67 @@ async def test_callbacks_tags_and_the_form_of_answers_are_the_models(layer: Cach
     assert CachedChatModel(model=inner, cache=model.cache, tags=["own"]).tags == ["own"]
 
 
+class Told(BaseCallbackHandler):
+    """What of a run tells which model was called, and how."""
+
+    def __init__(self) -> None:
+        self.runs: list[Any] = []
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: Any,
+        *,
+        metadata: Any = None,
+        invocation_params: Any = None,
+        **more: Any,
+    ) -> None:
+        self.runs.append((serialized, metadata, invocation_params))
+
+
+async def test_callbacks_are_told_of_the_model_as_without_a_cache(layer: CacheLayer) -> None:
+    class Asked(Counting):
+        def _get_invocation_params(self, stop: Any = None, **kwargs: Any) -> dict[str, Any]:
+            return {"region": "eu", **super()._get_invocation_params(stop=stop, **kwargs)}
+
+    cache, told = CacheLayerCache(layer), Told()
+    plain = Asked(temperature=0.5, metadata={"team": "desk"}, cache=cache)
+    cached = CachedChatModel(model=plain, cache=cache)
+    for model in (plain, cached):
+        model.invoke("a", {"callbacks": [told]}, stop=["."])
+        [chunk async for chunk in model.astream("a", {"callbacks": [told]}, stop=["."])]
+    invoked, streamed, *again = told.runs
+    assert again == [invoked, streamed]
+    serialized, metadata, params = streamed
+    assert serialized["name"] == "Asked" and metadata["team"] == "desk"
+    assert params["region"] == "eu" and params["temperature"] == 0.5
+    own = CachedChatModel(model=plain, cache=cache, metadata={"team": "own"})
+    assert own.metadata is not None and own.metadata["team"] == "own"
+
+
+def test_a_stream_of_nothing_fails_as_without_a_cache(layer: CacheLayer) -> None:
+    class Silent(Counting):
+        def _stream(self, *args: Any, **kwargs: Any) -> Any:
+            yield from ()
+
+    cached = CachedChatModel(model=Silent(), cache=CacheLayerCache(layer))
+    faults = []
+    for model in (Silent(), cached):
+        with pytest.raises(ValueError, match="chunks") as told:
+            list(model.stream("a"))
+        faults.append(str(told.value))
+    assert faults[0] == faults[1]
+
+
+def test_a_streamed_hit_says_who_speaks(layer: CacheLayer) -> None:
+    class Speaking(Counting):
+        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("a", name="ann"))])
+
+    cached = CachedChatModel(model=Speaking(), cache=CacheLayerCache(layer))
+    assert cached.invoke("a").name == "ann" and [chunk.name for chunk in cached.stream("a")] == ["ann"]
+
+
 def test_a_cached_model_goes_by_the_models_name(layer: CacheLayer) -> None:
     """By which `create_agent` knows whether it gives structured output."""
 
