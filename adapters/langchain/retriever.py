@@ -58,8 +58,7 @@ class CachedRetriever(BaseRetriever):
             raise ConfigurationError("retriever", retriever, _OTHERS)
         super().__init__(tags=retriever.tags, metadata=retriever.metadata)
         self._inner, self._layer = retriever, layer
-        own = getattr(retriever, "k", None)
-        self._k = k if k is not None else own if isinstance(own, int) else None
+        self._k = k
         named = {"name": f"retriever:{corpus}:{type(retriever).__name__}", "codec": LangChainCodec()}
         ignored = ["how", *strings("ignore", options.get("ignore", ()))]
         self._retrieval = layer.retrieval(
@@ -71,6 +70,11 @@ class CachedRetriever(BaseRetriever):
     def retrieval(self) -> Retrieval:
         """What `layer.retrieval` made of it."""
         return self._retrieval
+
+    def _wanted(self) -> int | None:
+        """How many documents are wanted where a call does not say."""
+        own = self._k if self._k is not None else getattr(self._inner, "k", None)
+        return own if isinstance(own, int) else None
 
     async def _fetch(
         self, query: str, k: int | None, kwargs: dict[str, Any], how: tuple[bool, bool]
@@ -87,13 +91,13 @@ class CachedRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         takes_k = "k" in kwargs
-        return await self._retrieval(query, kwargs.pop("k", self._k), kwargs, (False, takes_k))
+        return await self._retrieval(query, kwargs.pop("k", self._wanted()), kwargs, (False, takes_k))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         takes_k = "k" in kwargs
-        return self._retrieval.now(query, kwargs.pop("k", self._k), kwargs, (True, takes_k))
+        return self._retrieval.now(query, kwargs.pop("k", self._wanted()), kwargs, (True, takes_k))
 
 
 def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:

@@ -149,6 +149,19 @@ async def test_retrievers_that_search_otherwise_share_nothing(layer: CacheLayer)
     assert len(await found.ainvoke("one")) == 2 == len(found.invoke("one"))
 
 
+async def test_a_retriever_that_wants_more_from_now_on_gets_more(layer: CacheLayer) -> None:
+    class Numbered(BaseRetriever):
+        k: int = 1
+
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [Document(query, id=str(n)) for n in range(self.k)]
+
+    inner = Numbered()
+    found = CachedRetriever(inner, layer, corpus="kb")
+    for inner.k in (1, 3, 2):
+        assert len(await found.ainvoke("one")) == inner.k == len(found.invoke("one"))
+
+
 def test_a_filter_that_cannot_be_compared_asks_for_a_name(layer: CacheLayer) -> None:
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
     mine = store.as_retriever(search_kwargs={"filter": lambda document: document.id == "1"})
