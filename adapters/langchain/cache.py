@@ -26,6 +26,8 @@ from cachelayer.types import Undivided
 from .serial import LangChainCodec, messages_of, prompt_of
 
 _TEMPERATURE = re.compile(r"""(["'])temperature\1[:,] (-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)""")
+_TRACED = frozenset({"ls_structured_output_format", "structured_output_format"})
+"""What LangChain tells callbacks alone of what is bound to a model."""
 WAITING: Final = 4096
 """Lookups remembered at a time."""
 
@@ -115,7 +117,8 @@ class CacheLayerCache(Undivided, BaseCache):
         if not isinstance(model, BaseChatModel):
             raise ConfigurationError("model", type(model).__name__, "give the chat model that the chain asks")
         messages = model._convert_input(input).to_messages()
-        llm_string = model._get_llm_string(**{"stop": None, **kwargs})
+        asked = {name: value for name, value in kwargs.items() if name not in _TRACED}
+        llm_string = model._get_llm_string(**{"stop": None, **asked})
         return await self._handle.explain(messages_of(prompt_of(messages)), llm_string)
 
     def clear(self, **kwargs: Any) -> None:
@@ -148,25 +151,33 @@ class _Waiting:
     """Lookups that missed, until their answers come; the oldest give way.
 
     LangChain passes nothing from a lookup to the update that follows, but makes both in one task or thread, which tells
-    them from those of others who ask the same: an invalidation may lie between the two lookups.
+    them from those of others who ask the same: an invalidation may lie between the two lookups. Of a list of prompts it
+    looks up all before it asks, and one that stands there twice is looked up and updated twice.
     """
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[int, bytes], Absent] = OrderedDict()
+        self._held: OrderedDict[tuple[int, bytes], tuple[Absent, int]] = OrderedDict()
+        """The latest lookup of a request, and for how many updates."""
 
     def noted(self, found: RETURN_VAL_TYPE | Absent) -> RETURN_VAL_TYPE | None:
         """The result of a lookup as LangChain takes it; a miss is remembered."""
         if not isinstance(found, Absent):
             return [_counted(one) for one in found]
         if found.call.reason is None:
+            asking = _asking(found)
+            _, before = self._held.pop(asking, (found, 0))
             while len(self._held) >= WAITING:
                 self._held.popitem(last=False)
-            self._held[_asking(found)] = found
+            self._held[asking] = found, before + 1
         return None
 
     def taken(self, asked: Absent) -> Absent:
         """The lookup of the same request by the current task or thread; `asked` itself if there was none."""
-        return self._held.pop(_asking(asked), asked)
+        asking = _asking(asked)
+        found, times = self._held.pop(asking, (asked, 1))
+        if times > 1:
+            self._held[asking] = found, times - 1
+        return found
 
 
 def _asking(absent: Absent) -> tuple[int, bytes]:

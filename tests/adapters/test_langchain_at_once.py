@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CacheLayerCache
+from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation
 from langchain_models import Counting
@@ -86,6 +87,20 @@ async def test_it_does_not_matter_which_variant_of_an_answer_was_looked_for(laye
         await layer.invalidate(tags=["kb"])
         cache.update(prompt, "llm", old)
     assert layer.stats()["entries"] == 0
+
+
+def test_a_prompt_that_stands_twice_in_a_list_is_not_kept_from_before_an_invalidation() -> None:
+    """LangChain looks up the whole list before it asks the model."""
+
+    class Clearing(FakeListLLM):
+        def _call(self, *args: Any, **kwargs: Any) -> str:
+            cache.clear()
+            return super()._call(*args, **kwargs)
+
+    cache = CacheLayerCache(CacheLayer(semantic=False))
+    model = Clearing(responses=["1", "2", "3", "4"], cache=cache)
+    for expected in (["1", "2"], ["3", "4"]):
+        assert [found[0].text for found in model.generate(["twice", "twice"]).generations] == expected
 
 
 async def test_threads_that_ask_the_same_are_told_apart(layer: CacheLayer) -> None:

@@ -38,6 +38,13 @@ async def test_a_model_is_explained_as_it_would_be_asked_and_is_not_asked(layer:
     assert (await cache.aexplain(model, TURNS, stop=["x"])).verdict == "exact hit"
 
 
+async def test_what_is_bound_for_traces_alone_is_no_part_of_a_request(layer: CacheLayer) -> None:
+    cache = CacheLayerCache(layer)
+    model = Counting(cache=cache).bind(ls_structured_output_format={"schema": {"title": "Step"}})
+    await model.ainvoke(TURNS)
+    assert (await cache.aexplain(model, TURNS)).verdict == "exact hit"
+
+
 async def test_what_is_near_a_question_and_what_must_be_equal_is_told() -> None:
     async with CacheLayer(embedder=WordEmbedder(), verifier=SameWords()) as layer:
         cache = CacheLayerCache(layer)
