@@ -65,6 +65,11 @@ def answer_tag(digest: int) -> str:
     return f"{MARK}n{digest.to_bytes(16).hex()}"
 
 
+def digest_of(tag: str) -> int | None:
+    """The digest in the tag of another answer that was used; None in any other tag."""
+    return int(tag[2:], 16) if tag.startswith(MARK + "n") else None
+
+
 def built_on(digest: int) -> frozenset[str]:
     """The tags of all that used the answer under a digest."""
     return frozenset((answer_tag(digest), ANYTHING))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from ..exact.memory.slot import Slot
 from ..exact.memory.table import Memory
-from ..keep.parts import ANYTHING, answer_tag, corpus_tag
+from ..keep.holdings import STEP
+from ..keep.parts import ANYTHING, answer_tag, corpus_tag, digest_of, function_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..types import Vectors
@@ -50,15 +52,18 @@ class Additions:
         # neither what is being made now nor what was read from the store before it was told is kept
         keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
         new = await self._vectors([text for text in texts if text is not None])
-        outdated = []
+        outdated, as_before = [], set[str]()
         for memory, slot in self._slots():
             changes, rest = await self._changes(slot.answer.answer(), new)
             if changes or (rest and slot.digest in self._lent):
                 outdated.append((memory, slot))
-            elif rest:
+                continue
+            as_before.add(answer_tag(slot.digest))
+            if rest:
                 # what it was asked for is as it was; other queries may want the new one
                 tiers.similar.forget(slot.id)
         keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
+        outdated += await self._built_on_others(as_before)
         for memory, slot in outdated:
             keeper.drop(memory, slot)
         tags = [*(answer_tag(slot.digest) for _, slot in outdated), ANYTHING]
@@ -67,6 +72,25 @@ class Additions:
         return gone + await tiers.carry_out(
             keeper.declared(tags=frozenset([corpus_tag(self._corpus), *tags]))
         )
+
+    async def _built_on_others(self, as_before: set[str]) -> list[tuple[Memory, Slot]]:
+        """What was built on results that cannot be compared, because they are not in memory: evicted, kept in the store
+        or on disk alone, or not at all."""
+        used, found = function_tag(self._handle.function.name), []
+        for memory in self._engine.keeper.memories:
+            for number, slot in enumerate(memory.by_tag(used), 1):
+                answers = {tag for tag in slot.tags if digest_of(tag) is not None}
+                if answers.isdisjoint(as_before) or any(map(self._may_be_result, answers - as_before)):
+                    found.append((memory, slot))
+                if number % STEP == 0:
+                    await asyncio.sleep(0)
+        return found
+
+    def _may_be_result(self, tag: str) -> bool:
+        keeper, digest = self._engine.keeper, digest_of(tag)
+        assert digest is not None
+        held = next((slot for memory in keeper.memories if (slot := memory.at(digest)) is not None), None)
+        return held is None or keeper.function_of(held.scope) == self._handle.function.name
 
     def _slots(self) -> Iterator[tuple[Memory, Slot]]:
         function = self._handle.function

@@ -172,8 +172,9 @@ class Retrieval(Undivided):
         """New documents came in (texts, or documents as the retriever returns them): forget the results they change.
 
         A result goes where a new document lies nearer to its query than the farthest it holds, or where it had room for
-        more. Where the layer is exact only, or a text is not known, all results of the corpus go; in other processes
-        too. Returns how many entries went here, dependants included. Raises ConfigurationError for a lone document.
+        more, and what was built on results that are not in memory. Where the layer is exact only, or a text is not
+        known, all results of the corpus go; in other processes too. Returns how many entries went here, dependants
+        included. Raises ConfigurationError for a lone document.
         """
         if isinstance(documents, str | Mapping) or not isinstance(documents, Iterable):
             raise ConfigurationError(

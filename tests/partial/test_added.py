@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,3 +46,43 @@ async def test_a_result_that_is_read_from_the_store_while_a_document_is_added_to
         shelf.giving.set()
         assert len((outcome or await asking).answer) == 2
         assert (await search.outcome("lights")).source is Source.BACKEND
+
+
+@pytest.mark.parametrize("where", ["in no memory", "nowhere", "on disk"])
+async def test_what_was_built_on_a_result_that_is_not_in_memory_goes_with_any_addition(
+    where: str, tmp_path: Path
+) -> None:
+    """Nobody can tell then whether the new document belongs into it."""
+    texts = {"hub": "lights of the hub"}
+    kept: dict[str, Any] = {
+        "in no memory": {"max_bytes": 0},
+        "nowhere": {"cache_if": lambda documents: False},
+    }
+
+    async def matching(query: str) -> list[dict[str, Any]]:
+        return [{"id": id, "text": text} for id, text in texts.items() if query in text]
+
+    def wrapped(layer: CacheLayer) -> Any:
+        search = layer.retrieval(matching, name="search", semantic=False, **kept.get(where, {}))
+
+        @layer.cached(name="ask", semantic=False)
+        async def ask(question: str) -> list[str]:
+            return [document["id"] for document in await search(question)]
+
+        return search, ask
+
+    index = tmp_path if where == "on disk" else None
+    async with CacheLayer(embedder=WordEmbedder(), index=index) as layer:
+        search, ask = wrapped(layer)
+        assert await ask("lights") == ["hub"]
+        if where != "on disk":
+            texts["new"] = "more lights"
+            await search.added(["more lights"])
+            assert await ask("lights") == ["hub", "new"]
+    if where == "on disk":
+        async with CacheLayer(embedder=WordEmbedder(), index=index) as layer:
+            search, ask = wrapped(layer)
+            assert (await ask.outcome("lights")).source is Source.MEMORY
+            texts["new"] = "more lights"
+            await search.added(["more lights"])
+            assert await ask("lights") == ["hub", "new"]
