@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import PrivateAttr
 
@@ -22,6 +23,8 @@ from cachelayer.policy import strings
 
 from .serial import LangChainCodec
 
+_How = tuple[Any, bool, bool]
+"""Below which run a retriever is asked, whether from plain code, and whether the call says how many are wanted."""
 _OTHERS = "give a BaseRetriever; CachedRunnable takes others, with what is configurable in the key"
 
 
@@ -76,28 +79,27 @@ class CachedRetriever(BaseRetriever):
         own = self._k if self._k is not None else getattr(self._inner, "k", None)
         return own if isinstance(own, int) else None
 
-    async def _fetch(
-        self, query: str, k: int | None, kwargs: dict[str, Any], how: tuple[bool, bool]
-    ) -> list[Document]:
-        plain, takes_k = how
+    async def _fetch(self, query: str, k: int | None, kwargs: dict[str, Any], how: _How) -> list[Document]:
+        run, plain, takes_k = how
         asked = {**kwargs, "k": k} if takes_k else kwargs
         if plain or type(self._inner)._aget_relevant_documents is BaseRetriever._aget_relevant_documents:
+            below = RunnableConfig(callbacks=(run if plain else run.get_sync()).get_child())
             return await offload(
-                partial(self._inner.invoke, query, **asked)
+                partial(self._inner.invoke, query, below, **asked)
             )  # ainvoke would drop the arguments
-        return await self._inner.ainvoke(query, **asked)
+        return await self._inner.ainvoke(query, RunnableConfig(callbacks=run.get_child()), **asked)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        takes_k = "k" in kwargs
-        return await self._retrieval(query, kwargs.pop("k", self._wanted()), kwargs, (False, takes_k))
+        how = (run_manager, False, "k" in kwargs)
+        return await self._retrieval(query, kwargs.pop("k", self._wanted()), kwargs, how)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        takes_k = "k" in kwargs
-        return self._retrieval.now(query, kwargs.pop("k", self._wanted()), kwargs, (True, takes_k))
+        how = (run_manager, True, "k" in kwargs)
+        return self._retrieval.now(query, kwargs.pop("k", self._wanted()), kwargs, how)
 
 
 def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,10 @@ import uuid
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedRunnable
+from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tracers.context import collect_runs
 
@@ -43,6 +45,36 @@ async def test_a_hit_is_a_run_as_a_miss_is(layer: CacheLayer, awaited: bool) -> 
         told.append(heard.told)
     assert told[0] == ["loud of a, first", "shout of a, below", "told A", "told A"]
     assert told[1] == ["loud of a, first", "told A"]
+
+
+class Sought(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, Any, Any]] = []
+
+    def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        self.runs.append((kwargs["name"], kwargs["run_id"], kwargs["parent_run_id"]))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("within", [False, True])
+async def test_what_a_cached_retriever_asks_is_a_run_below_its_own(
+    layer: CacheLayer, awaited: bool, within: bool
+) -> None:
+    class Library(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return [Document(query, id="1")]
+
+    cached = CachedRetriever(Library(), layer, corpus="kb")
+    asked = RunnableLambda(shout) | cached if within else cached
+    told = []
+    for _ in range(2):
+        heard = Sought()
+        config: Any = {"callbacks": [heard]}
+        await asked.ainvoke("a", config) if awaited else asked.invoke("a", config)
+        told.append(heard.runs)
+    (own, below), (hit,) = told
+    assert [own[0], below[0], hit[0]] == ["CachedRetriever", "Library", "CachedRetriever"]
+    assert below[2] == own[1] and (hit[2] is not None) == (own[2] is not None) == within
 
 
 @pytest.mark.parametrize("awaited", [False, True])
