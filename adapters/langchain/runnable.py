@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.messages import BaseMessage, message_chunk_to_message
+from langchain_core.messages import BaseMessage, RemoveMessage, message_chunk_to_message
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
@@ -127,10 +128,28 @@ class CachedRunnable(Runnable[Any, Any]):
 
 def _served(answer: Any, made: _Made) -> Any:
     """A message that was made for another call is another message: what knows messages by their ids must tell them
-    apart."""
-    if made.done or not isinstance(answer, BaseMessage) or answer.id is None:
-        return answer
-    return answer.model_copy(update={"id": None})
+    apart. Those that came with the input are the caller's own."""
+    return answer if made.done else _anew(answer, made.input)
+
+
+def _anew(answer: Any, input: Any) -> Any:
+    if isinstance(answer, BaseMessage):
+        kept = answer.id is None or isinstance(answer, RemoveMessage) or answer.id in _ids(input)
+        return answer if kept else answer.model_copy(update={"id": None})
+    if type(answer) is dict:
+        return {name: _anew(one, input) for name, one in answer.items()}
+    if type(answer) is list and answer and isinstance(answer[0], BaseMessage):
+        return [_anew(one, input) for one in answer]
+    return answer
+
+
+def _ids(input: Any) -> Iterator[str | None]:
+    """Ids of the messages in an input: one, several, or those in the state of a graph."""
+    if isinstance(input, BaseMessage):
+        yield input.id
+    elif isinstance(input, dict | list | tuple):
+        for one in input.values() if isinstance(input, dict) else input:
+            yield from _ids(one)
 
 
 def _unnamed(message: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableLambda
 from langchain_models import Counting
@@ -64,6 +64,29 @@ async def test_a_step_that_is_no_model_is_keyed_by_ids_and_given_its_messages_wh
     async with CacheLayer(semantic=False) as layer:
         step = CachedRunnable(RunnableLambda(lambda messages: messages[0].id), layer, name="first")
         assert [await step.ainvoke(turns(mark, 5)) for mark in "121"] == ["1", "2", "1"]
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_messages_in_what_a_graph_answers_are_others_in_a_hit_but_for_those_it_was_given(
+    awaited: bool,
+) -> None:
+    """LangGraph would put them in the place of those of the first call, and an edit beside what it edits."""
+
+    def agent(state: dict) -> dict:
+        edited, gone = HumanMessage("why, please?", id=state["messages"][-1].id), RemoveMessage("old")
+        return {
+            "messages": [edited, gone, AIMessage("so", id="run-1")],
+            "inner": {"last": AIMessage("x", id="y")},
+        }
+
+    async with CacheLayer(semantic=False) as layer:
+        step, state = (
+            CachedRunnable(agent, layer, name="agent"),
+            {"messages": [HumanMessage("why?", id="m1")]},
+        )
+        told = [await step.ainvoke(state) if awaited else step.invoke(state) for _ in range(2)]
+        ids = [[message.id for message in (*one["messages"], one["inner"]["last"])] for one in told]
+        assert ids == [["m1", "old", "run-1", "y"], ["m1", "old", None, None]]
 
 
 async def test_a_refresh_asks_the_messages_that_were_asked_though_the_chat_goes_on() -> None:
