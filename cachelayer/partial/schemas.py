@@ -11,6 +11,9 @@ _DEFINED = "#/$defs/"
 REFERENCES = 16
 """Of one to another, one after the other; those that go round in a ring say nothing."""
 
+EXACT = 2**53
+"""Up to here each whole number is a float; beyond it two may be one, and in the end none."""
+
 
 def canonical(value: Any, schema: Mapping[str, Any] | None, root: Mapping[str, Any] | None = None) -> Any:
     """`value` with defaults filled in, nulls left out that are the default, whole numbers as the schema counts, sets
@@ -31,7 +34,7 @@ def canonical(value: Any, schema: Mapping[str, Any] | None, root: Mapping[str, A
         return value
     if kinds == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
-    if kinds == "number" and isinstance(value, int):
+    if kinds == "number" and isinstance(value, int) and abs(value) <= EXACT:
         return float(value)
     return value
 

@@ -38,6 +38,14 @@ def test_arguments_that_mean_the_same_become_the_same() -> None:
     assert canonical({"x": [2, 1]}, None) == {"x": [2, 1]}
 
 
+async def test_whole_numbers_that_no_float_is_stay_themselves() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "number"}}}
+    async with CacheLayer(semantic=False) as layer:
+        look = layer.tools(lambda id: id, keep="1m", name="look", schema=schema)
+        ids = [2**53, 2**53 + 1, -(2**53) - 1, 10**400]
+        assert [look(id=id) for id in ids] == ids
+
+
 @pytest.mark.parametrize(
     "may_be_null", [{"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"type": ["integer", "null"]}]
 )
