@@ -12,6 +12,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.exact.answers.kinds import Kinds
@@ -69,6 +70,25 @@ class CachedRunnable(Runnable[Any, Any]):
         else:
             options["text"] = lambda input, configurable, config=None, made=None: _field(input, text)
         self._step = Twin(layer.wrap(self._invoke, name=name, share_self=True, **options), self._ainvoke)
+
+    @property
+    def InputType(self) -> Any:
+        """What the runnable takes, as it says itself; the same of the others here."""
+        return self.runnable.InputType
+
+    @property
+    def OutputType(self) -> Any:
+        return self.runnable.OutputType
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+        return self.runnable.get_input_schema(config)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> Any:
+        return self.runnable.get_output_schema(config)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        return self.runnable.config_specs
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""

@@ -10,6 +10,7 @@ import pytest
 from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, cached_tool
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.prompts import PromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, tool
@@ -42,6 +43,19 @@ async def test_a_step_that_inherits_its_config_is_keyed_by_it(layer: CacheLayer)
     for node in (RunnableLambda(lambda item: step.invoke(item)), RunnableLambda(later)):
         assert await node.ainvoke("lamp", ANN) == "lamp of ann"
         assert await node.ainvoke("lamp", BOB) == "lamp of bob"
+
+
+def test_a_step_says_what_it_takes_and_gives_as_the_runnable_behind_it(layer: CacheLayer) -> None:
+    plain = PromptTemplate.from_template("{topic}").configurable_fields(
+        template=ConfigurableField(id="template")
+    )
+    step = CachedRunnable(plain, layer, name="prompt")
+    for name in ("InputType", "OutputType", "config_specs"):
+        assert getattr(step, name) == getattr(plain, name)
+    chosen: RunnableConfig = {"configurable": {"template": "{who} of {topic}"}}
+    for config in (None, chosen):
+        assert step.get_input_jsonschema(config) == plain.get_input_jsonschema(config)
+        assert step.get_output_jsonschema(config) == plain.get_output_jsonschema(config)
 
 
 async def test_a_graphs_own_values_do_not_count(layer: CacheLayer) -> None:
