@@ -31,6 +31,11 @@ class CachedTool(BaseTool):
     """A tool whose results are kept; made by `cached_tool`."""
 
     _step: Twin = PrivateAttr()
+    _tool: BaseTool = PrivateAttr()
+
+    def _to_args_and_kwargs(self, tool_input: Any, tool_call_id: str | None) -> tuple[Any, dict[str, Any]]:
+        """As the tool itself reads them: one that declares no schema takes what comes."""
+        return self._tool._to_args_and_kwargs(tool_input, tool_call_id)
 
     def _run(self, *args: Any, run_manager: Any = None, **kwargs: Any) -> Any:
         _RUN.set(run_manager)  # LangChain runs each call in a context of its own
@@ -87,7 +92,7 @@ def cached_tool(
     step = Twin(layer.wrap(run, name=f"tool:{name or tool.name}", **options), arun)
     own = {name: getattr(tool, name) for name in BaseTool.model_fields}
     made = CachedTool(**{**own, "args_schema": _schema(tool)})
-    made._step = step
+    made._step, made._tool = step, tool
     return made
 
 
@@ -121,7 +126,7 @@ def _of_one_call(hint: Any) -> bool:
 
 
 def _schema(tool: BaseTool) -> Any:
-    """A `Tool` of one text declares no schema, and the one that is read off its `_run` is not its own."""
+    """What models are shown. A `Tool` of one text declares no schema, and one read off its `_run` is not its own."""
     if tool.args_schema is not None:
         return tool.args_schema
     return (

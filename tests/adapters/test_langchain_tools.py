@@ -49,6 +49,39 @@ def test_a_cached_tool_of_one_text_shows_a_model_that_text_alone(layer: CacheLay
     assert cached.invoke(call).content == "lamp: 3"
 
 
+class Open(BaseTool):
+    """Declares no schema."""
+
+    name: str = "open"
+    description: str = "Search."
+
+    def _run(self, query: str = "all", **filters: Any) -> str:
+        LOOKED.append(query)
+        return f"{query!r} {filters}"
+
+
+@pytest.mark.parametrize(
+    ("plain", "given", "runs"),
+    [
+        (Open(), {"query": "lamps", "color": "red"}, 1),
+        (Open(), {"color": "red"}, 1),
+        (Open(), {"query": 5}, 1),
+        (Tool(name="look", func=look, description="Look up an item."), {"__arg1": "lamp"}, 1),
+        (
+            Tool(name="look", func=look, description="Look up an item.", handle_tool_error=True),
+            {"item": "lamp", "floor": 1},
+            0,
+        ),
+    ],
+)
+async def test_a_cached_tool_reads_what_it_is_given_as_the_tool_does(
+    layer: CacheLayer, plain: BaseTool, given: dict[str, Any], runs: int
+) -> None:
+    expected, cached = plain.invoke(given), cached_tool(plain, layer, keep="1h")
+    assert cached.invoke(given) == await cached.ainvoke(given) == cached.invoke(given) == expected
+    assert len(LOOKED) == 2 * runs
+
+
 def test_arguments_under_a_json_schema_are_compared_by_it(layer: CacheLayer) -> None:
     """As tools of MCP servers have it."""
     schema = {
