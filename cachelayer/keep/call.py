@@ -281,6 +281,10 @@ class Landing:
         """Whether it is an answer like any other and is not kept, so that what was kept before it is out of date."""
         return self.stored in SUPERSEDING
 
+    def repeats(self, held: Slot | None) -> bool:
+        """Whether this is the very answer that is held already, whichever process made it."""
+        return self.slot is not None and held is not None and self.slot.origin == held.origin
+
     @property
     def shareable(self) -> bool:
         """Whether answers for riders can be made from this."""

@@ -165,9 +165,10 @@ class Tiers:
         return await self.shared.find(call, riders=riders) if self.shared is not None else None
 
     async def newer(self, call: Call) -> Landing | None:
-        """A fresh answer in place of a stale one, if another process has made it or is making it."""
-        found = await self._stored(call)
-        return found if found is not None and found.source is Source.REDIS else await self._elsewhere(call)
+        """A fresh answer in place of what is stale, or will be soon, if another process has made it or is making it."""
+        held, found = self.keeper.at(call), await self._stored(call)
+        fresh = found is not None and found.source is Source.REDIS and not found.repeats(held)
+        return found if fresh else await self._elsewhere(call)
 
     async def _elsewhere(self, call: Call, patient: bool = True) -> Landing | None:
         """The answer that another process is making now, if it is worth waiting for."""

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from shelf import Shelf
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
@@ -223,3 +224,33 @@ async def test_what_was_invalidated_meanwhile_does_not_stand_in_for_a_failing_ba
     gate.open()
     with pytest.raises(ConnectionError):
         await asked
+
+
+@pytest.mark.parametrize("store", [None, Shelf()], ids=["alone", "shared"])
+async def test_what_is_about_to_expire_is_made_anew_before_it_does_once_in_all_processes(
+    clock: ManualClock, store: Shelf | None
+) -> None:
+    """The store had what was about to expire, too, and that was taken for a newer answer: none was ever made."""
+    policy, calls = Policy(ttl=1000, ttl_jitter=0, refresh_ahead=True), list[str]()
+
+    async def slow(question: str) -> int:
+        calls.append(question)
+        clock.advance(10 if len(calls) == 1 else 0)
+        return len(calls)
+
+    layers = [CacheLayer(policy=policy, store=store, semantic=False, clock=clock) for _ in range(2)]
+    asks = [layer.wrap(slow, name="ask") for layer in (layers if store else layers[:1])]
+    for layer, ask in zip(layers, asks, strict=False):
+        assert await ask("q") == 1
+        await layer.flush()
+    clock.advance(999.999_999)  # after which each reader is as good as sure to refresh it
+    for layer, ask in zip(layers, asks, strict=False):
+        assert await ask("q") == 1
+        while layer.stats()["flights"]:
+            await asyncio.sleep(0)
+        await layer.flush()
+    clock.advance(1)
+    for ask in asks:
+        assert (await ask("q"), len(calls)) == (2, 2)
+    for layer in layers:
+        await layer.aclose()
