@@ -211,7 +211,10 @@ class Store(Protocol):
         """
 
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
-        """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept."""
+        """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept.
+
+        Return how many were stored if some may not be: an older answer in place of one that was made to replace it goes.
+        """
 
     async def delete(self, keys: Sequence[bytes]) -> int:
         """Delete entries, also those being written at the moment; returns how many there were."""

@@ -234,7 +234,8 @@ class SharedTier:
             done = await self.faults.attempt("store", self.store.put(records, leases), WRITE_BUDGET)
             if not isinstance(done, Reason):
                 self.breaker.success()
-                stored = {record.key for record in records}
+                refused = type(done) is int and done < len(records)  # which of them, nobody says
+                stored = set() if refused else {record.key for record in records}
             elif done is Reason.OVERLOAD:
                 self.breaker.abandoned()  # a full server still answers reads
             else:

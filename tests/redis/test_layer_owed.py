@@ -236,3 +236,34 @@ async def test_what_others_declare_invalid_while_the_connection_is_down_is_gone_
         proxy.heal()
         await eventually(lambda: two.stats()["shared"]["store"]["coherent"] and two.stats()["entries"] == 0)
         assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+@pytest.mark.parametrize("max_bytes", [0, 2**20])
+async def test_what_a_refresh_replaced_goes_though_the_newer_answer_is_not_taken_since_the_connection_broke(
+    server: Server, max_bytes: int
+) -> None:
+    """The store cannot tell what it missed, refuses what was begun before, and went on serving the older one."""
+    policy, gate = Policy(max_bytes=max_bytes, budgets=Budgets(store="2s")), Gate(opened=True)
+    async with (
+        FaultProxy(server.port) as proxy,
+        CacheLayer(policy=policy, store=f"{proxy.url}?lag=5s", semantic=False) as layer,
+        layer_on(server.url) as second,
+    ):
+        ask = layer.wrap(gate, name="ask")
+        await ask("q")
+        await layer.flush()
+        await gate.entered()
+        gate.close()
+        refreshing = asyncio.create_task(ask.refresh("q"))
+        await gate.entered()
+        proxy.refuse = True
+        proxy.cut()
+        await eventually(lambda: not layer.stats()["shared"]["store"]["coherent"])
+        proxy.heal()
+        await eventually(lambda: layer.stats()["shared"]["store"]["coherent"])
+        gate.open()
+        assert await refreshing == "answer 2"
+        await layer.flush()
+        assert layer.stats()["shared"]["store"]["refused"] == {"invalidated": 1}
+        assert await ask("q") != "answer 1"
+        assert await second.wrap(Gate(lambda question: "new", opened=True), name="ask")("q") != "answer 1"
