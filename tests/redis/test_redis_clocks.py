@@ -7,7 +7,7 @@ import time
 
 import pytest
 from fault_proxy import FaultProxy
-from redis_records import Skewed, reason_of, record
+from redis_records import Listener, Skewed, eventually, reason_of, record, served
 
 from cachelayer import Reason
 from cachelayer.exact.redis.node import incarnation_in
@@ -103,6 +103,34 @@ async def test_a_server_whose_clock_was_set_back_serves_nothing_of_an_older_dump
         server.kill()
         server.start()
         assert await reason_of(await open_store(server.url), record()) is Reason.RELOADED
+
+
+async def test_of_two_answers_made_at_once_the_one_begun_later_stays_whichever_is_written_first(pair):
+    """What was made before a refresh was written after what that brought, and served from then on."""
+    one, two = pair
+    older = record(payload=b"older")
+    while time.time() < older.created + 0.05:  # more than two clocks differ that were compared through the server
+        await two.sync()
+    async with Listener(one) as told:
+        assert await two.put([record(payload=b"newer")]) == 1
+        assert await one.put([older]) == 0
+        await eventually(lambda: told.keys == [older.key])  # who made it lets go of it
+    assert [await served(store) for store in pair] == [b"newer"] * 2
+    assert await one.put([record(payload=b"newest")]) == 1
+    assert await served(two) == b"newest"
+
+
+async def test_an_answer_from_the_future_gives_way_where_the_servers_clock_was_set_back(server, open_store):
+    async with FaultProxy(server.port) as proxy:
+        proxy.garble = an_hour_ahead
+        store = await open_store(f"{proxy.url}?lag=5s")
+        lease = await store.acquire(record().key, 5.0)
+        await store.put([record()], [lease])
+        await lease.release()
+    store = await open_store(server.url)
+    lease = await store.acquire(record().key, 5.0)
+    assert await store.put([record(payload=b"newer")], [lease]) == 1
+    assert await served(store) == b"newer"
 
 
 def test_a_server_whose_clock_was_set_back_since_it_started_still_tells_its_run():

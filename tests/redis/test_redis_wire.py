@@ -168,18 +168,18 @@ def test_another_schema_is_not_read_and_a_newer_one_not_overwritten():
         with pytest.raises(Unusable) as refusal:
             reader.read(written(mine, writer), mine.key, mine.canonical, 0.0, 0.0)
         assert refusal.value.reason is Reason.SCHEMA
-    assert old.newer(written(mine, new)[:PEEK], 0)
-    assert not new.newer(written(mine, old)[:PEEK], 0)
-    assert not old.newer(b"", 0)
-    assert not old.newer(os.urandom(PEEK), 0)
+    assert old.newer(written(mine, new)[:PEEK], 0, NOW)
+    assert not new.newer(written(mine, old)[:PEEK], 0, NOW)
+    assert not old.newer(b"", 0, NOW)
+    assert not old.newer(os.urandom(PEEK), 0, NOW)
 
 
 def test_a_later_lease_holders_entry_is_not_overwritten():
     mine, one = record(), wire(Seal())
     raw = written(mine, one, fence=7)[:PEEK]
-    assert one.newer(raw, 6)
-    assert not one.newer(raw, 7)
-    assert not one.newer(raw, 0)  # a write without a lease goes by other rules
+    assert one.newer(raw, 6, NOW)
+    assert not one.newer(raw, 7, NOW)
+    assert not one.newer(raw, 0, NOW)  # a write without a lease goes by other rules
 
 
 @given(junk=st.binary(max_size=400))

@@ -206,16 +206,18 @@ class Wire:
     def _around(self, key: bytes, start: bytes, rest: bytes) -> bytes:
         return b"%b\0%b%b%b" % (self._prefix, key, start, rest)
 
-    def newer(self, head: bytes, fence: int) -> bool:
+    def newer(self, head: bytes, fence: int, now: float) -> bool:
         """Whether what lies there must not be overwritten: a newer schema or format, or a later lease holder's.
 
-        `head` is its first PEEK bytes, or b"" if there is nothing.
+        `head` is its first PEEK bytes, or b"" if there is nothing. `now`: the server's time; a fence from its future
+        tells nothing, since the clock was set back.
         """
         if len(head) < PEEK:
             return False
         magic, version, _, schema = START.unpack_from(head)
         other = int.from_bytes(head[SUMMED:PEEK], "little")
-        return bool(magic == MAGIC and (version > VERSION or schema > self.schema or other > fence > 0))
+        later = other > fence > 0 and other < (now + 1.0) * 1e6
+        return bool(magic == MAGIC and (version > VERSION or schema > self.schema or later))
 
 
 def head_size(head: bytes) -> int:

@@ -26,9 +26,15 @@ STEADY = 2.0
 began, though our connection is younger: more than clocks differ that were compared through the server."""
 STORE = (
     b"if (redis.call('get',KEYS[2]) or '')~=ARGV[1] then return 0 end "
-    b"redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) return 1"
+    b"local new,old=ARGV[2],redis.pcall('getrange',KEYS[1],0,83) "
+    b"local function at(o,i) return struct.unpack('<d',o,i) end "
+    b"if type(old)=='string' and #old==84 and old:sub(1,3)==new:sub(1,3) and at(old,53)<=at(new,45) "
+    b"and at(old,53)-at(old,77)>at(new,53)-at(new,77) then return -1 end "
+    b"redis.call('set',KEYS[1],new,'px',ARGV[3]) return 1"
 )
-"""Set an entry unless it was deleted since we looked: a writer that dies in between must leave nothing outdated."""
+"""Set an entry unless it was deleted since we looked: a writer that dies in between must leave nothing outdated. Nor in
+place of one whose computation began later, by the times in both (`HEADER`); one from the future does not count, since
+the server's clock was set back."""
 UNDO = (
     b"if redis.call('getrange',KEYS[1],0,#ARGV[1]-1)==ARGV[1] then "
     b"return redis.call('unlink',KEYS[1],KEYS[2]) end return 0"
@@ -114,7 +120,7 @@ class Writer:
             if replies is None:
                 continue
             draft.existed, draft.tomb = bool(replies[0]), replies[1] or b""
-            if self._wire.newer(replies[0], fences.get(draft.record.key, 0)):
+            if self._wire.newer(replies[0], fences.get(draft.record.key, 0), draft.node.now()):
                 self._refused[Reason.SCHEMA] += 1
             elif self._coherence.outdates(draft.record.key, unpack(replies[1]), draft.node, draft.started):
                 self._refused[Reason.INVALIDATED] += 1
@@ -170,8 +176,10 @@ class Writer:
             replies = _replies(result, faults)
             if replies is None:
                 continue
-            if not replies[0]:
+            if replies[0] != 1:
                 self._refused[Reason.INVALIDATED] += 1
+                if replies[0] == -1:  # what is held here of the older one is to go as well
+                    self._coherence.pushed([self._names.tomb(draft.record.key)])
                 continue
             done.append(draft)
             if draft.existed:
