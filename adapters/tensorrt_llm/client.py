@@ -10,8 +10,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.redis.url import shown
+from cachelayer.flow.together import Once
 
-from .errors import RequestRejected
+from .errors import RequestRejected, Unavailable
 from .events import Capabilities, Event, Transport
 from .fleet import Fleet
 from .guard import guarded
@@ -47,7 +48,7 @@ class TensorRTLLM:
         self._salt, self._tenant = salt, tenant
         self.cachelayer_vary = () if tenant is None else (tenant,)
         self.capabilities: Capabilities | None = None
-        self._starting: asyncio.Future[Capabilities] | None = None
+        self._starting = Once(self._begin)
         self.cachelayer_version = ""
         """What the model is called where a call need not name it."""
 
@@ -90,29 +91,28 @@ class TensorRTLLM:
         return f"<TensorRTLLM {self.transport.name} [{kind}]>"
 
     async def start(self) -> Capabilities:
-        """Find out what the server is. Concurrent callers share one probe; a failed one is tried again."""
-        while self._starting is not None:
-            await asyncio.wait([self._starting])
-        if self.capabilities is None:
-            self._starting = asyncio.get_running_loop().create_future()
-            try:
-                found = await self.transport.start()
-                if self._salt == "required" and not found.salt:
-                    raise ConfigurationError(
-                        "salt",
-                        "required",
-                        f"{self.transport.name} ({found.kind}) has no tenant salt: run one server a "
-                        "tenant or turn block reuse off there, then say salt='ignore'",
-                    )
-                self.capabilities = found
-            finally:
-                try:
-                    if self.capabilities is None:  # who is told so need not close what never opened
-                        await self.transport.aclose()
-                finally:
-                    self._starting.set_result(None)  # type: ignore[arg-type]
-                    self._starting = None
-        return self.capabilities
+        """Find out what the server is. Concurrent callers share one probe, which goes on though they leave, and what it
+        meets; whoever asks after one that failed tries again."""
+        found = self.capabilities or await self._starting()
+        if found is None:
+            raise Unavailable(f"{self.transport.name}: the client was closed")
+        return found
+
+    async def _begin(self) -> Capabilities:
+        try:
+            found = await self.transport.start()
+            if self._salt == "required" and not found.salt:
+                raise ConfigurationError(
+                    "salt",
+                    "required",
+                    f"{self.transport.name} ({found.kind}) has no tenant salt: run one server a "
+                    "tenant or turn block reuse off there, then say salt='ignore'",
+                )
+            self.capabilities = found
+        finally:
+            if self.capabilities is None:  # who is told so need not close what never opened
+                await self.transport.aclose()
+        return found
 
     async def __call__(self, /, **arguments: Any) -> Any:
         request = self.request(arguments)
@@ -148,6 +148,7 @@ class TensorRTLLM:
 
     async def aclose(self) -> None:
         """Close what is connected; what runs is cancelled."""
+        await self._starting.cancel()
         self.capabilities = None
         await self.transport.aclose()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 
 async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
@@ -31,6 +33,36 @@ async def any_of(works: Iterable[Coroutine[Any, Any, bool]]) -> bool:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Once(Generic[T]):
+    """One run of `work()` at a time, for all who ask while it goes on; it goes on though they leave."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._work = work
+        self._task: asyncio.Task[T] | None = None
+
+    async def __call__(self) -> T | None:
+        """What the work returns; None if it was cancelled. Raises what it raises."""
+        loop, task = asyncio.get_running_loop(), self._task
+        if task is None or task.get_loop() is not loop:
+            task = self._task = loop.create_task(self._work())
+            task.add_done_callback(self._done)
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.result()
+
+    def _done(self, task: asyncio.Task[T]) -> None:
+        if self._task is task:
+            self._task = None
+        if not task.cancelled():
+            task.exception()  # told to those who still wait
+
+    async def cancel(self) -> None:
+        """End what goes on."""
+        task = self._task
+        if task is not None and task.get_loop() is asyncio.get_running_loop():
+            task.cancel()
+            await asyncio.wait([task])
 
 
 class Gathering:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -118,6 +119,24 @@ async def test_a_refusal_keeps_its_status_and_its_patience(c: Client, servers: l
     assert busy.status == 503 and busy.header("retry-after") == "7"
     assert (await c.post(PATH, b"[]")).status == 400
     assert (await c.post("/v1/nothing", b"{}")).status == 404
+
+
+async def test_a_requests_time_runs_while_the_gateway_asks_what_its_servers_are() -> None:
+    """The first requests waited for as long as a server that hangs was given, whatever they said."""
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    given = {"upstream": [{"url": f"trtllm://127.0.0.1:{server.sockets[0].getsockname()[1]}"}]}
+    app = Gateway(load(None, {}, {**given, "cache.semantic": "off", "server.log": "off"}))
+    late = await Client(app).post(PATH, ask("x", stream=False) | {"timeout": 0.1})
+    assert late.status == 504 and "no model server answered" in late.json()["error"]["message"]
+    wrong = await Client(app).post(PATH, ask("x", stream=False) | {"timeout": "soon"})
+    assert wrong.status == 400, "and what is no request is told so at once"
+    await app.behind.aclose()
+    server.close()
 
 
 @pytest.mark.parametrize(

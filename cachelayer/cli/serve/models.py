@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from ...adapters.tensorrt_llm import BackendError, TensorRTLLM
+from ...adapters.tensorrt_llm import BackendError, DeadlineExceeded, TensorRTLLM
 from ...errors import ConfigurationError
 from ...flow.watch import Watch
 from .parts import UpstreamPart
@@ -104,11 +105,12 @@ class Models:
 
     async def _answer(self, asked: dict[str, Any], send: Any) -> None:
         try:
-            await self.llm.start()
             if (
                 salt := asked.get("cache_salt")
             ) is not None:  # parts a tenant's prefixes, and joins nobody else's
                 asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(salt)]).decode()
+            if self.llm.capabilities is None:
+                await self._start(asked)
             answer = await self.llm(**asked)
         except (BackendError, ConfigurationError) as fault:
             await _refuse(send, fault)
@@ -117,6 +119,17 @@ class Models:
             await send_json(send, 200, orjson.dumps(answer))
         else:
             await _stream(answer, send)
+
+    async def _start(self, asked: dict[str, Any]) -> None:
+        """Ask the servers what they are, in the time that the request has. Raises RequestRejected for what is none."""
+        loop, deadline = asyncio.get_running_loop(), self.llm.request(asked).deadline
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self.llm.start()
+        except TimeoutError:
+            raise DeadlineExceeded("no model server answered before the request's deadline") from None
+        if deadline is not None:
+            asked["timeout"] = max(0.001, deadline - loop.time())
 
 
 async def _refuse(send: Any, fault: BackendError | ConfigurationError) -> None:
