@@ -79,6 +79,11 @@ class AdaptiveLimit:
             self._set(self.value * self._policy.collapse)
             self._restart(now)
 
+    def begin(self) -> None:
+        """The server is back: what it bore before it was lost says nothing against it."""
+        self._slow_start = True
+        self._set(max(self.value, self._policy.initial))
+
     def _sample(self, late: bool, inflight: int, now: float) -> None:
         if self._until == -math.inf:
             self._restart(now)
@@ -139,7 +144,7 @@ class Ticket:
     payload: Any = None
     started: float = math.nan
     gone: bool = False
-    """Its caller left while it waited."""
+    """Its caller left while it waited: `Gate.forget`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +160,26 @@ class Verdict:
 class _LaneState:
     lane: Lane
     queue: list[tuple[float, float, int, Ticket]] = field(default_factory=list)
+    gone: int = 0
+    """Of these, whose callers have left."""
     inflight: int = 0
     hold: float = 0.0
     """Smoothed seconds a request keeps its slot."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self.queue) - self.gone
+
+    def prune(self) -> bool:
+        """Drop who left from the head of the queue, and everywhere once they are the most; whether anybody waits."""
+        if self.gone > self.waiting:
+            self.queue = [entry for entry in self.queue if not entry[3].gone]
+            self.gone = 0
+            heapq.heapify(self.queue)
+        while self.queue and self.queue[0][3].gone:
+            heapq.heappop(self.queue)
+            self.gone -= 1
+        return bool(self.queue)
 
 
 class Gate:
@@ -176,11 +198,13 @@ class Gate:
     def arrive(self, ticket: Ticket, slots: float, now: float) -> Verdict | None:
         """Start or shed the ticket at once, or None: it waits for its `turn`."""
         state = self._lanes[ticket.lane]
-        if not state.queue and self._room(state, slots):
+        if not state.prune() and self._room(state, slots):
             return self._start(state, ticket, now)
         wait = self.expected_wait(ticket.lane, slots)
-        if len(state.queue) >= state.lane.max_queue:
+        if state.waiting >= state.lane.max_queue:
             return self._shed(ticket, "queue", wait)
+        if wait > min(ticket.deadline - now, state.lane.max_wait):
+            wait = self.expected_wait(ticket.lane, slots, ticket)
         if now + wait > ticket.deadline:
             return self._shed(ticket, "deadline", wait)
         if wait > state.lane.max_wait:
@@ -192,9 +216,7 @@ class Gate:
         """What may start now, most urgent first, and what waited too long. Call after a `leave` and with
         time."""
         while True:
-            heads = [
-                state for state in self._lanes.values() if self._prune(state) and self._room(state, slots)
-            ]
+            heads = [state for state in self._lanes.values() if state.prune() and self._room(state, slots)]
             if not heads:
                 return
             state = min(heads, key=lambda s: s.queue[0][:3])
@@ -213,14 +235,24 @@ class Gate:
         held = now - ticket.started
         state.hold = held if state.hold == 0.0 else 0.9 * state.hold + 0.1 * held
 
-    def expected_wait(self, lane: str, slots: float) -> float:
-        """Seconds until a request that comes now would start, from the lane's queue and mean holding time."""
+    def forget(self, ticket: Ticket) -> None:
+        """The caller of a queued ticket left."""
+        ticket.gone = True
+        self._lanes[ticket.lane].gone += 1
+
+    def expected_wait(self, lane: str, slots: float, ticket: Ticket | None = None) -> float:
+        """Seconds until a request that comes now would start, from the lane's queue and mean holding time; of the queue
+        only those count that go before `ticket`, if it is given."""
         state = self._lanes[lane]
+        before = state.waiting
+        if ticket is not None:
+            place = -ticket.priority, ticket.deadline
+            before = sum(entry[:2] <= place and not entry[3].gone for entry in state.queue)
         others = sum(s.inflight for s in self._lanes.values() if s is not state)
         usable = max(
             1.0, min(slots - others, slots * (state.lane.reserve + self._shared)), slots * state.lane.reserve
         )
-        return (len(state.queue) + 1) * state.hold / usable
+        return (before + 1) * state.hold / usable
 
     def max_wait(self, lane: str) -> float:
         return self._lanes[lane].lane.max_wait
@@ -230,7 +262,7 @@ class Gate:
         return self._shed(ticket, reason, wait)
 
     def queued(self, lane: str | None = None) -> int:
-        return sum(len(s.queue) for n, s in self._lanes.items() if lane in (None, n))
+        return sum(s.waiting for n, s in self._lanes.items() if lane in (None, n))
 
     def inflight(self, lane: str | None = None) -> int:
         return sum(s.inflight for n, s in self._lanes.items() if lane in (None, n))
@@ -238,11 +270,6 @@ class Gate:
     @property
     def lanes(self) -> tuple[str, ...]:
         return tuple(self._lanes)
-
-    def _prune(self, state: _LaneState) -> bool:
-        while state.queue and state.queue[0][3].gone:
-            heapq.heappop(state.queue)
-        return bool(state.queue)
 
     def _room(self, state: _LaneState, slots: float) -> bool:
         """Within the lane's own reserve, or in what all share."""

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
+from copy import copy
 from typing import Any
 
 from cachelayer.errors import ConfigurationError
 
 from .admission import AdaptiveLimit, LimitPolicy
 from .blocks import PrefixIndex
-from .errors import Overloaded, ProtocolFault, RequestRejected, Unavailable
+from .errors import BackendError, Cancelled, Overloaded, ProtocolFault, Unavailable
 from .events import Capabilities, Delta, End, Event, Transport, Usage
 from .guard import Finish
 from .prefix import PrefixFlight
 from .request import Request, parse
 from .router import Choice, Replica, Router, RouterPolicy
 from .signals import Signals
+
+FAULTS = (Unavailable, Overloaded, ProtocolFault, Cancelled)
+"""What another replica may do better."""
+
+
+PAUSE = 1.0
+"""Seconds for which others are asked first where a replica said that it has too much to do, and not for how long."""
 
 
 class Member:
@@ -33,6 +41,13 @@ class Member:
         self.capabilities: Capabilities | None = None
         self.models: frozenset[str] = frozenset()
         """Of what the fleet serves this replica has to have some; empty if that is not known."""
+        self.busy_until = -math.inf
+        self.trial: asyncio.Future[BackendError | None] | None = None
+        """What a request meets that tries the replica while its breaker is open: None once it was found healthy."""
+
+    def full(self, now: float) -> bool:
+        """Whether it has no room for one more, or asked to be left alone for a while."""
+        return self.replica.inflight >= self.limit.value or now < self.busy_until
 
     async def begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
         """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable, for one of another
@@ -41,7 +56,7 @@ class Member:
         if found.models and self.models and self.models.isdisjoint(found.models):
             theirs, ours = ", ".join(found.models), ", ".join(sorted(self.models))
             raise Unavailable(f"{self.transport.name} serves {theirs}, the other replicas serve {ours}")
-        self.flight = PrefixFlight(PrefixIndex(self.replica.index.capacity, self.replica.index.ttl))
+        self.flight = self.flight.anew()
         for arguments in warm:
             request = parse({**arguments, "max_tokens": 1, "stream": True}, now)
             async with aclosing(self.transport.events(request)) as events:
@@ -61,6 +76,7 @@ class Attempt:
         self.spoke = False
         """Whether the caller has any of the answer: a stream's first delta, the whole of one that is no stream."""
         self._begun = False
+        self._trial: asyncio.Future[BackendError | None] | None = None
         self._sent = self._first = math.nan
         self._usage = Usage()
         self._deltas = 0
@@ -71,12 +87,15 @@ class Attempt:
         member, choice = self.member, self.choice
         clock = asyncio.get_running_loop().time
         self.router.sent(choice, clock(), self.request.session, stream=self.request.stream)
+        if choice.probe:
+            member.trial = self._trial = asyncio.get_running_loop().create_future()
         lead = None
         finish, held = Finish(self.request), list[Event]()
         try:
             if choice.probe or member.capabilities is None:
                 await self._begin(warm, clock())
             self._check_salt()
+            self._tried(None)
             lead = await member.flight.enter(blocks, self.request.deadline)
             self._sent = clock()
             async with aclosing(member.transport.events(self.request)) as events:
@@ -91,16 +110,20 @@ class Attempt:
             self.spoke = self._begun
             for event in held:
                 yield event
-        except (Unavailable, Overloaded, ProtocolFault) as error:
+        except FAULTS as error:
             self.signals.failures[member.transport.name] += 1
             member.limit.refused(clock())
-            if not isinstance(error, Overloaded):
+            if isinstance(error, Overloaded):
+                member.busy_until = clock() + (PAUSE if error.retry_after is None else error.retry_after)
+            if choice.probe or not isinstance(error, Overloaded):
                 self.router.failed(choice, clock())
+            self._tried(error)
             raise
         finally:
             now, deadline = clock(), self.request.deadline
             late = deadline is not None and now >= deadline
             self.router.finished(choice, now, begun=self._begun, late=late)
+            self._tried(None)
             if lead is not None:
                 lead.close()
 
@@ -108,8 +131,16 @@ class Attempt:
         """Raises Unavailable for whatever keeps the replica from beginning: the request itself is not at fault."""
         try:
             await self.member.begin(warm, now)
-        except (ConfigurationError, RequestRejected) as fault:
+        except (ConfigurationError, BackendError) as fault:
             raise Unavailable(str(fault)) from fault
+        self.member.limit.begin()
+        if self.choice.probe:
+            self.router.began(self.choice)
+
+    def _tried(self, met: BackendError | None) -> None:
+        """Tell those who wait what the trial met, once."""
+        if self._trial is not None and not self._trial.done():
+            self._trial.set_result(met)
 
     def _check_salt(self) -> None:
         """Raise Unavailable if the server knows no tenant salts; it may have come up after the fleet asked."""
@@ -154,3 +185,34 @@ class Attempt:
         signals.prompt_tokens[name] += usage.prompt_tokens or 0
         signals.cached_tokens[name] += usage.cached_tokens or 0
         signals.completion_tokens[name] += usage.completion_tokens or 0
+
+
+async def others_try(
+    members: Collection[Member], tried: dict[Replica, BackendError], patience: float
+) -> bool:
+    """Wait for what other requests meet that try a replica whose breaker is open: it may be the only one left.
+
+    A fault that they meet goes into `tried`, as if this request had met it. False if nobody tries one, or finds out in
+    time."""
+    trials = {
+        m.trial: m.replica
+        for m in members
+        if m.trial is not None and m.replica.probing and not m.replica.draining and m.replica not in tried
+    }
+    if not trials:
+        return False
+    done, _ = await asyncio.wait(trials, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+    for trial in done:
+        fault = trial.result()
+        if fault is not None:
+            tried[trials[trial]] = copy(fault)
+    return bool(done)
+
+
+def met(name: str, members: Collection[Member], tried: Mapping[Replica, BackendError]) -> BackendError:
+    """What to tell a caller whom no replica served: who should come back later, and when, sooner than anything else."""
+    faults = sorted(tried.values(), key=lambda f: (f.retry_after is not None, isinstance(f, Overloaded)))
+    if faults:
+        return faults[-1]
+    states = (f"{m.replica.name} {'is drained' if m.replica.draining else 'is being tried'}" for m in members)
+    return Unavailable(f"{name}: no replica can be asked: {', '.join(states)}")

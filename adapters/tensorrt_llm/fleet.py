@@ -14,10 +14,10 @@ from cachelayer.errors import ConfigurationError
 from cachelayer.flow.together import any_of, together
 
 from .admission import LANES, Gate, Lane, LimitPolicy, Ticket, Verdict
-from .attempt import Attempt, Member
+from .attempt import FAULTS, Attempt, Member, met, others_try
 from .blocks import chain, prompt_bytes
 from .brownout import Brownout, BrownoutPolicy
-from .errors import BackendError, Overloaded, ProtocolFault, RequestRejected, Shed, Unavailable
+from .errors import BackendError, RequestRejected, Shed, Unavailable
 from .events import Capabilities, Event, Start, Transport
 from .request import Request
 from .router import Replica, Router, RouterPolicy
@@ -132,10 +132,16 @@ class Fleet:
                 self._turn(self.gate)
 
     def _slots(self) -> float:
-        """What all replicas that can be asked bear together."""
+        """What all replicas that can be asked bear together, and one request for each that is due to be tried.
+
+        What runs beyond that takes no other replica's room: at one that is drained or was lost, or that bears less
+        than it did."""
+        now, least = asyncio.get_running_loop().time(), self.router.policy.failures
         able = [m for m in self.members.values() if not m.replica.draining]
-        up = [m for m in able if m.replica.failures < self.router.policy.failures]
-        return sum(m.limit.value for m in up or able)
+        up = [m for m in able if m.replica.failures < least] or able
+        due = [m for m in able if m not in up and self.router.may_try(m.replica, now)]
+        running = sum(m.replica.inflight for m in self.members.values())
+        return running + len(due) + sum(max(0.0, m.limit.value - m.replica.inflight) for m in up)
 
     async def _admit(self, gate: Gate, request: Request) -> Ticket:
         if request.lane not in gate.lanes:
@@ -145,6 +151,8 @@ class Fleet:
         deadline = math.inf if request.deadline is None else request.deadline
         ticket = Ticket(request.lane, request.priority, deadline, now)
         await self._smooth(gate, ticket)
+        if gate.queued():  # there may be more room than when the last request left: a replica is back
+            self._turn(gate)
         verdict = gate.arrive(ticket, self._slots(), loop.time())
         if verdict is None:
             verdict = await self._wait(gate, ticket)
@@ -182,7 +190,8 @@ class Fleet:
                 self._turn(gate)
             raise
         finally:
-            ticket.gone = not future.done()
+            if not future.done():
+                gate.forget(ticket)
             del self._waiting[ticket]
         if ticket.gone:
             return gate.refuse(ticket, "expired", gate.expected_wait(ticket.lane, self._slots()))
@@ -204,17 +213,19 @@ class Fleet:
         except (TypeError, ValueError, OverflowError) as error:
             raise RequestRejected(f"the request is not JSON: {error}") from None
         blocks = chain(data, f"{request.model}\0{request.salt}")
-        tried: list[Replica] = []
-        fault: BackendError | None = None
-        started = False
+        tried: dict[Replica, BackendError] = {}
+        started, attempt, members = False, None, self.members.values()
         while True:
-            full = [m.replica for m in self.members.values() if m.replica.inflight >= m.limit.value]
+            full = [m.replica for m in members if m.full(loop.time())]
             tokens = len(data) // BYTES_PER_TOKEN
             choice = self.router.choose(
                 blocks, tokens, loop.time(), session=request.session, without=tried, full=full
             )
             if choice is None:
-                raise fault or Unavailable(f"{self.name}: no replica can be asked")
+                if await others_try(members, tried, self.router.policy.silence):
+                    continue
+                raise met(self.name, members, tried)
+            self._signals.retries += attempt is not None
             member = self.members[choice.replica.name]
             attempt = Attempt(member, choice, request, self.router, self._signals)
             try:
@@ -226,12 +237,10 @@ class Fleet:
                             started = True
                         yield event
                 return
-            except (Unavailable, Overloaded, ProtocolFault) as error:
+            except FAULTS as error:
                 if attempt.spoke:
                     raise
-                tried.append(choice.replica)
-                fault = error
-                self._signals.retries += 1
+                tried[choice.replica] = error
 
     def signals(self) -> dict[str, Any]:
         """A snapshot: per replica and per lane, what was shed by reason, and whether a brown-out is on."""
@@ -271,6 +280,18 @@ class Fleet:
         }
 
 
+SHED = {
+    "deadline": "it could not start before its deadline",
+    "wait": "it would wait for longer than its lane allows",
+    "queue": "as many as its lane allows wait already",
+    "expired": "it waited as long as its lane or its deadline allows",
+    "brownout": "a surge of requests is let through slowly",
+}
+
+
 def _shed(verdict: Verdict) -> Shed:
-    message = f"the backend's queue declined a request of lane {verdict.ticket.lane!r}: {verdict.reason}"
-    return Shed(verdict.reason or "", message, retry_after=verdict.retry_after)
+    reason = verdict.reason or ""
+    message = (
+        f"the backend's queue declined a request of lane {verdict.ticket.lane!r}: {reason}, {SHED[reason]}"
+    )
+    return Shed(reason, message, retry_after=verdict.retry_after)

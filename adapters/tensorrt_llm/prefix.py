@@ -24,6 +24,16 @@ class PrefixFlight:
         self.held = 0
         """Requests that waited, ever."""
 
+    def anew(self) -> PrefixFlight:
+        """The same for a replica that restarted: nothing is computed there."""
+        flight = PrefixFlight(
+            PrefixIndex(self._index.capacity, self._index.ttl),
+            min_blocks=self._min_blocks,
+            max_hold=self._max_hold,
+        )
+        flight.held = self.held
+        return flight
+
     async def enter(self, blocks: Sequence[int], deadline: float | None = None) -> Lead:
         """Wait where it pays, then lead what is missing. The caller must call `warm` or `close` on the
         result."""

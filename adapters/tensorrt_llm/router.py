@@ -43,7 +43,7 @@ class RouterPolicy:
     failures: int = 3
     cooldown: float = 5.0
     """Consecutive failures that open a replica's breaker, and the seconds until one request tries it; each
-    try that fails doubles them, up to 16 times."""
+    try that fails then doubles them, up to 16 times."""
     silence: float = 5.0
     """Seconds after which a replica that gave no stream a token is passed over where others can be asked: for as long
     as a breaker stays open."""
@@ -79,6 +79,9 @@ class Replica:
     failures: int = 0
     open_until: float = 0.0
     probing: bool = False
+    """A request tries it while its breaker is open."""
+    begun: bool = False
+    """That request found it healthy, and waits for its first token."""
     draining: bool = False
     quiet: float | None = None
     """Since when a stream has waited for the replica while it sent nothing to anybody; None while it is not silent."""
@@ -105,8 +108,8 @@ class Choice:
 
 @dataclass(slots=True)
 class Router:
-    """Chooses, and is told what came of it: `sent`, then `first` at the first token, `ended` or `failed`, then
-    `finished`."""
+    """Chooses, and is told what came of it: `sent`, perhaps `began`, `first` at the first token, `ended` or
+    `failed`, then `finished`."""
 
     replicas: list[Replica]
     policy: RouterPolicy
@@ -131,16 +134,16 @@ class Router:
         """The cheapest replica for a prompt of `tokens` tokens; None if none may be asked.
 
         `without` were tried already, `full` have no room now and serve only where nothing else can be asked. Where
-        all breakers are open the replicas are tried before they cooled down, by one request at a time each: they may
-        be back, or only one caller's requests were too much for them.
+        nothing else is left, replicas are tried before they cooled down, by one request at a time each until it finds
+        them healthy: they may be back, or only one caller's requests were too much for them.
         """
-        able = [r for r in self.replicas if r not in without and not r.draining and self._closed(r, now)]
-        if not able and not without:
-            able = self._last_resort()
+        left = [r for r in self.replicas if r not in without and not r.draining]
+        able = [r for r in left if self.may_try(r, now)] or [r for r in left if r.begun]
+        able = able or [r for r in left if not r.probing]
         if not able:
             return None
         # one that has cooled down is tried even where another is cheaper, or it would never come back
-        probes = [replica for replica in able if replica.failures >= self.policy.failures]
+        probes = [replica for replica in able if self._open(replica)]
         probes = probes or [replica for replica in able if self._asked_again(replica, now)][:1]
         able = [r for r in able if not self._mute(r, now)] or able
         able = probes or [r for r in able if r not in full] or able
@@ -157,24 +160,19 @@ class Router:
     def _choice(self, replica: Replica, blocks: Sequence[int], tokens: int, now: float) -> Choice:
         matched = replica.index.matched(blocks, now)
         missing = max(1, tokens - matched * self.policy.block)
-        return Choice(replica, matched, missing, blocks, replica.failures >= self.policy.failures)
+        return Choice(replica, matched, missing, blocks, self._open(replica) and not replica.begun)
 
     def _cost(self, choice: Choice, weight: float, home: Replica | None) -> float:
         replica = choice.replica
         missing = choice.missing - (self.policy.affinity if replica is home else 0.0)
         return replica.pending + weight * missing + self.policy.decode_weight * replica.inflight
 
-    def _last_resort(self) -> list[Replica]:
-        served = [r for r in self.replicas if not r.draining]
-        if any(r.failures < self.policy.failures for r in served):
-            return []
-        return [r for r in served if not r.probing]
+    def _open(self, replica: Replica) -> bool:
+        return replica.failures >= self.policy.failures
 
-    def _closed(self, replica: Replica, now: float) -> bool:
-        """An open breaker lets one request through when it has cooled down."""
-        if replica.failures < self.policy.failures:
-            return True
-        return now >= replica.open_until and not replica.probing
+    def may_try(self, replica: Replica, now: float) -> bool:
+        """Whether its breaker is closed, or open and has cooled down: then it lets one request through."""
+        return not self._open(replica) or (now >= replica.open_until and not replica.probing)
 
     def _mute(self, replica: Replica, now: float) -> bool:
         """Whether the replica hangs: it fails no request, so it looks idle and would be sent more and more."""
@@ -195,7 +193,7 @@ class Router:
         replica.inflight += 1
         replica.waiting += 1
         replica.pending += choice.missing
-        replica.probing = choice.probe
+        replica.probing = replica.probing or choice.probe
         replica.queued += len(choice.blocks)
         replica.index.add(choice.blocks, now, replica.queued)
         if session is not None:
@@ -204,10 +202,15 @@ class Router:
             while len(self._sessions) > self.policy.sessions:
                 self._sessions.popitem(last=False)
 
+    def began(self, choice: Choice) -> None:
+        """A probe found the replica healthy: who can be served by no other is sent there, too."""
+        choice.replica.begun = True
+
     def first(self, choice: Choice, now: float) -> None:
         """The first token came: its prefill is done and its blocks are in the cache."""
         replica = choice.replica
         replica.heard()
+        self._tried(choice)
         self._prefilled(choice)
         # an open breaker closes; what came before is forgotten once an answer is whole
         replica.failures = min(replica.failures, self.policy.failures - 1)
@@ -222,14 +225,20 @@ class Router:
 
         `begun`: whether `first` was called. `late`: whether its deadline had passed."""
         replica = choice.replica
+        if choice.probe and not begun:
+            self._tried(choice)  # and not again at once where its caller left: each might wait for nothing
+            replica.open_until = max(replica.open_until, now + self.policy.cooldown)
         if not begun and not late and replica.waiting == 1 and not replica.mutes:
             replica.quiet = None  # its only caller left early: that says nothing
         replica.inflight -= 1
-        replica.probing = False
         if begun:
             replica.index.add(choice.blocks, now, replica.queued)
         else:
             self._prefilled(choice)
+
+    def _tried(self, choice: Choice) -> None:
+        if choice.probe:
+            choice.replica.probing = choice.replica.begun = False
 
     def _prefilled(self, choice: Choice) -> None:
         replica = choice.replica
@@ -240,10 +249,10 @@ class Router:
     def failed(self, choice: Choice, now: float) -> None:
         """The replica was at fault. Called in addition to `finished`."""
         replica = choice.replica
-        if replica.failures >= self.policy.failures and not choice.probe:
-            return  # it was sent before the breaker opened: of the same failure
+        if self._open(replica) and (not choice.probe or now < replica.open_until):
+            return  # it was sent before the breaker opened, of the same failure, or as a last resort
         replica.failures += 1
-        if replica.failures >= self.policy.failures:
+        if self._open(replica):
             again = min(replica.failures - self.policy.failures, 4)
             replica.open_until = now + self.policy.cooldown * 2**again
             replica.index.clear()

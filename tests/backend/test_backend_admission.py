@@ -169,11 +169,46 @@ def test_what_waited_too_long_is_shed_at_its_turn_and_who_left_is_passed_over() 
     late, gone = ticket(at=0.5), ticket(at=0.5)
     gate.arrive(late, 1, 0.5)
     gate.arrive(gone, 1, 0.5)
-    gone.gone = True
+    gate.forget(gone)
     running = Ticket("interactive", 0.5, math.inf, 0.5, started=0.5)
     gate.leave(running, 50.0)
     assert [(v.ticket, v.reason) for v in gate.turn(1, 50.0)] == [(late, "expired")]
     assert gate.queued() == 0
+
+
+def test_who_left_the_queue_takes_no_place_in_it() -> None:
+    """Behind somebody more urgent they were counted until he went: the queue was full of nobody."""
+    gate = busy(hold=0.5)
+    assert gate.arrive(ticket(priority=0.9), 1, 0.5) is None
+    for _ in range(500):
+        gone = ticket(priority=0.1)
+        assert gate.arrive(gone, 1, 0.5) is None
+        gate.forget(gone)
+    assert gate.queued() == 1 and len(gate._lanes["interactive"].queue) < 10
+
+
+def test_an_urgent_request_is_not_shed_for_those_who_would_wait_behind_it() -> None:
+    gate = Gate({"interactive": Lane(reserve=0, max_wait=5)})
+    gate.arrive(first := ticket(), 1, 0.0)
+    gate.leave(first, 2.0)
+    for _ in range(2):
+        gate.arrive(ticket(), 1, 2.0)
+    assert gate.arrive(ticket(deadline=90.0), 1, 2.0) is None
+    late = gate.arrive(ticket(), 1, 2.0)
+    assert late is not None and late.reason == "wait"
+    assert gate.arrive(ticket(priority=0.9, deadline=5.0), 1, 2.0) is None
+
+
+def test_the_limit_of_a_server_that_is_back_is_where_it_began_or_above() -> None:
+    limit = AdaptiveLimit(LimitPolicy(initial=16))
+    for now in range(10):
+        limit.refused(float(now))
+    assert limit.value == 1
+    limit.begin()
+    assert limit.value == 16
+    limit.value = 40.0
+    limit.begin()
+    assert limit.value == 40
 
 
 @pytest.mark.parametrize(

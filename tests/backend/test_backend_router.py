@@ -140,24 +140,6 @@ def test_a_breaker_opens_lets_one_probe_through_and_closes_on_its_first_token() 
     assert send(r, [], 10, 16.3).probe is False
 
 
-def test_where_all_breakers_are_open_one_request_at_a_time_tries_each_replica() -> None:
-    """They may be back, or only one caller's requests were too much for them: nobody waits for a pause to end."""
-    r = router(replicas=2, failures=1, cooldown=60.0)
-    for replica in r.replicas:
-        r.sent(choice := Choice(replica, 0, 10), 0.0)
-        r.failed(choice, 0.0)
-        r.finished(choice, 0.0, begun=False)
-    tries = [send(r, [], 10, 1.0) for _ in range(2)]
-    assert {t.replica.name for t in tries} == {"r0", "r1"} and all(t.probe for t in tries)
-    assert r.choose([], 10, 1.0) is None
-    r.failed(tries[0], 1.0)
-    r.finished(tries[0], 1.0, begun=False)
-    assert r.choose([], 10, 1.0, without=[tries[0].replica]) is None, "a request tries one of them"
-    r.first(tries[1], 1.0)
-    r.finished(tries[1], 1.0, begun=True)
-    assert [send(r, [], 10, 1.0).replica for _ in range(3)] == [tries[1].replica] * 3
-
-
 def test_failures_in_a_row_are_forgotten_by_a_whole_answer_not_by_a_first_token() -> None:
     r = router(replicas=1, failures=3)
     for _ in range(3):
