@@ -22,7 +22,7 @@ from .tensorrt_llm.errors import (
 from .tensorrt_llm.events import Capabilities, Event, Start
 from .tensorrt_llm.local import Template
 from .tensorrt_llm.request import Request
-from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_status
+from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_answer, fault_of_status
 from .tensorrt_llm.tensors import Layout, Tensor, flags_of, inputs_of, layout_of
 
 PREFERRED = ("ensemble", "tensorrt_llm_bls", "tensorrt_llm")
@@ -97,6 +97,7 @@ class TritonTransport:
                 ("grpc.keepalive_timeout_ms", 20_000),
                 ("grpc.initial_reconnect_backoff_ms", 100),
                 ("grpc.max_reconnect_backoff_ms", 2_000),
+                ("grpc.min_reconnect_backoff_ms", 5_000),  # while an address says nothing; else 20 s
             ]
             aio = self._grpc.aio
             if self._tls:
@@ -217,7 +218,7 @@ class TritonTransport:
             answer.broken = True
             raise Unavailable(f"{self.name}: the client was closed") from None
         except self._grpc.aio.AioRpcError as error:
-            fault = self._fault(error)
+            fault = fault_of_answer(error.code().name, error.details() or "", self.name, request)
             answer.broken = not isinstance(fault, DeadlineExceeded | Cancelled)
             raise fault from error
         finally:

@@ -70,7 +70,7 @@ class DeadlineExceeded(BackendError, TimeoutError):
 
 
 class Cancelled(BackendError):
-    """The server ended the request as cancelled although the caller is still there."""
+    """The server ended the request as cancelled although the caller is still there. A fleet asks another replica."""
 
     status = 502
 
@@ -82,14 +82,13 @@ class ProtocolFault(BackendError):
 
 
 def from_status(status: int, message: str, retry_after: float | None = None) -> BackendError:
-    """The error for an HTTP status: 429 and 503 are overload or unavailability, 4xx is the caller's, 5xx the
-    server's, and what is neither a 200 nor a refusal is no answer at all."""
+    """The error for an HTTP status: 429 is overload, other 4xx are the caller's, 5xx the server's, and what is neither
+    a 200 nor a refusal is no answer at all. 408 and 504 say that a proxy or the server waited for too long, which is
+    not the request's own deadline."""
     if status < 400:
         return ProtocolFault(f"the server answered with status {status} where 200 was due")
     if status == 429:
         return Overloaded(message, status=status, retry_after=retry_after)
-    if status in (408, 504):
-        return DeadlineExceeded(message, status=status)
-    if status >= 500 and status != 501:
+    if status == 408 or (status >= 500 and status != 501):
         return Unavailable(message, status=status, retry_after=retry_after)
     return RequestRejected(message, status=status)

@@ -10,7 +10,7 @@ import orjson
 from cachelayer.flow.http import Answer, Http, HttpFault, Stale
 from cachelayer.observe.otel import inject
 
-from .errors import BackendError, DeadlineExceeded, ProtocolFault, RequestRejected, Unavailable, from_status
+from .errors import BackendError, Overloaded, ProtocolFault, RequestRejected, Unavailable, from_status
 from .events import Capabilities, End, Event, Usage
 from .request import Request
 from .sse import EventParser
@@ -72,14 +72,24 @@ class ServeTransport:
         )
         return self.capabilities
 
-    async def _get_json(self, path: str) -> dict[str, Any]:
-        """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
+    async def _asked(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        """Status and content. Raises Unavailable where the server does not say: what it knows is asked once."""
         try:
             status, content = await self._http.whole(
-                "GET", path, within=self._patience, headers=self._headers
+                method, path, within=self._patience, headers=self._headers, body=body
             )
+        except HttpFault as fault:
+            raise Unavailable(f"{self.name} does not answer {path}: {fault}") from fault
+        if status == 429 or (status >= 500 and status != 501):
+            raise Unavailable(f"{self.name} answers {path} with {status}")
+        return status, content
+
+    async def _get_json(self, path: str) -> dict[str, Any]:
+        """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
+        status, content = await self._asked("GET", path)
+        try:
             body = orjson.loads(content) if status == 200 else {}
-        except (HttpFault, orjson.JSONDecodeError):
+        except orjson.JSONDecodeError:
             return {}
         return body if isinstance(body, dict) else {}
 
@@ -92,19 +102,9 @@ class ServeTransport:
             "max_tokens": 1,
             "cache_salt": "",
         }
-        try:
-            status, content = await self._http.whole(
-                "POST",
-                "/v1/chat/completions",
-                within=self._patience,
-                headers=self._headers,
-                body=orjson.dumps(body),
-            )
-        except HttpFault as fault:
-            raise Unavailable(f"{self.name} does not say whether it knows tenant salts: {fault}") from fault
+        status, content = await self._asked("POST", "/v1/chat/completions", orjson.dumps(body))
         text = content.decode("utf-8", "replace")
-        foreign = any(word in text.lower() for word in ("extra", "not permitted", "forbid", "unknown field"))
-        return status == 400 and "cache_salt" in text and not foreign
+        return status == 400 and "cache_salt" in text and not _denies_salt(text)
 
     async def healthy(self) -> bool:
         return not await self._ill()
@@ -143,13 +143,15 @@ class ServeTransport:
             response = await self._send(path, body)
             try:
                 if response.status != 200:
-                    raise await self._refusal(response)
+                    raise await self._refusal(response, request)
                 if not request.stream:
-                    for event in events_of(orjson.loads(await response.read())):
+                    whole = orjson.loads(await response.read())
+                    _raise_error(whole, self.name)
+                    for event in events_of(whole):
                         yield event
                     yield End("stop")
                     return
-                stream = _Stream()
+                stream = _Stream(self.name)
                 async for chunk in response.pieces():
                     for event in stream.feed(chunk):
                         yield event
@@ -181,9 +183,9 @@ class ServeTransport:
         except Stale:
             return await self._http.send("POST", path, headers=headers, body=body)
 
-    async def _refusal(self, response: Answer) -> BackendError:
+    async def _refusal(self, response: Answer, request: Request) -> BackendError:
         """Schema errors are {"error": str}, run-time errors have OpenAI's or TensorRT-LLM's shape."""
-        raw = await response.read()
+        raw, status = await response.read(), response.status
         message = raw[:2000].decode("utf-8", "replace")
         try:
             body = orjson.loads(raw)
@@ -192,7 +194,18 @@ class ServeTransport:
         if isinstance(body, dict):
             error = body.get("error", body)
             message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
-        return from_status(response.status, message, response.wait())
+        lost = self._lost(status, message, request)
+        if lost or status >= 500 or status in (408, 429):
+            page = message.lstrip().startswith("<")  # a proxy's, for a browser
+            message = f"{self.name} answers {status}" + ("" if page or not message else f": {message}")
+        return Unavailable(message) if lost else from_status(status, message, response.wait())
+
+    def _lost(self, status: int, message: str, request: Request) -> bool:
+        """Whether the server refuses what it had at its start: another one may be running at its address."""
+        model, known = request.model or self._model, self.capabilities
+        if status == 404:
+            return model in known.models and str(model) in message
+        return status == 400 and request.salt is not None and known.salt and _denies_salt(message)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -201,10 +214,10 @@ class ServeTransport:
 class _Stream:
     """The bytes of one stream as events. Usage may come with every chunk; the last one counts."""
 
-    __slots__ = ("_parser", "_started", "done", "usage")
+    __slots__ = ("_name", "_parser", "_started", "done", "usage")
 
-    def __init__(self) -> None:
-        self._parser, self._started, self.done = EventParser(), False, False
+    def __init__(self, name: str) -> None:
+        self._name, self._parser, self._started, self.done = name, EventParser(), False, False
         self.usage: Usage | None = None
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
@@ -213,8 +226,7 @@ class _Stream:
                 self.done = True
                 return
             body = orjson.loads(data)
-            if body.get("error") is not None:
-                raise _stream_error(body["error"])
+            _raise_error(body, self._name)
             if not self._started:
                 self._started = True
                 yield start_of(body)
@@ -226,10 +238,18 @@ class _Stream:
                 self.usage = usage_of(body["usage"])
 
 
-def _stream_error(error: Any) -> BackendError:
-    """An error event inside a 200 stream."""
+def _raise_error(body: Any, name: str) -> None:
+    """An error under status 200: an event of a stream, or in place of a whole answer."""
+    error = body if body.get("object") == "error" else body.get("error")
+    if error is None:
+        return
     message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
     code = error.get("code") if isinstance(error, dict) else None
-    if code in (408, 504):
-        return DeadlineExceeded(message)
-    return RequestRejected(message) if code == 400 else Unavailable(message)
+    refusal = from_status(code, message) if isinstance(code, int) and 400 <= code < 600 else None
+    raise refusal if isinstance(refusal, RequestRejected | Overloaded) else Unavailable(f"{name}: {message}")
+
+
+def _denies_salt(message: str) -> bool:
+    """Whether a server says that it knows no field `cache_salt`."""
+    words = ("extra", "not permitted", "forbid", "unknown field")
+    return "cache_salt" in message and any(word in message.lower() for word in words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -125,7 +126,7 @@ class TensorAnswer:
         """text_output of a response that has to be parsed. Raises what the server says went wrong."""
         stream = self._parse(data)
         if stream.error_message:
-            raise fault_of_text(stream.error_message)
+            raise fault_of_text(stream.error_message, f"{self._name}: {stream.error_message}")
         response = stream.infer_response
         if not self._last and response.id != self._id:
             raise ProtocolFault(f"{self._name} answered another request: {response.id!r}")
@@ -205,6 +206,17 @@ def fault_of_status(code: str, detail: str, name: str) -> BackendError:
         case "UNAVAILABLE" if "maximum queue size" not in detail:
             return Unavailable(message)
     return fault_of_text(detail, message)
+
+
+def fault_of_answer(code: str, detail: str, name: str, request: Request) -> BackendError:
+    """The error for a status that a stream ended with. The model was there at the start, so one that is not found is
+    the server's fault; and a deadline that is not the request's own is that of something in between."""
+    fault, message = fault_of_status(code, detail, name), f"{name}: {detail}"
+    if code == "NOT_FOUND":
+        return Unavailable(message)
+    # gRPC's clock may be a moment early
+    due = request.deadline is not None and asyncio.get_running_loop().time() > request.deadline - 0.05
+    return fault if due or not isinstance(fault, DeadlineExceeded) else Unavailable(message, status=504)
 
 
 def fault_of_text(said: str, message: str = "") -> BackendError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,17 +36,20 @@ BLS = {
 
 
 class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
-    """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in; `has`:
-    the models that it has loaded."""
+    """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in; `ill`:
+    those that every call ends in; `has`: the models that it has loaded."""
 
     def __init__(self) -> None:
         self.has = [BLS["name"]]
         self.refuses: tuple[str, str] | None = None
+        self.ill: tuple[str, str] | None = None
         self.address = ""
 
     async def _known(self, context: Any) -> None:
         if ("authorization", "Bearer x") not in tuple(map(tuple, context.invocation_metadata())):
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "who are you")
+        if self.ill is not None:
+            await context.abort(grpc.StatusCode[self.ill[0]], self.ill[1])
 
     async def ServerMetadata(self, request: Any, context: Any) -> Any:
         await self._known(context)
@@ -132,6 +136,8 @@ async def test_who_is_not_known_is_refused_and_the_server_is_not_at_fault(proxy:
         (("UNAVAILABLE", "Exceeds maximum queue size"), Overloaded, 503),
         (("UNAVAILABLE", "no healthy upstream"), Unavailable, 503),
         (("INTERNAL", "request cancelled"), Cancelled, 502),
+        (("NOT_FOUND", "unknown model"), Unavailable, 503),
+        (("DEADLINE_EXCEEDED", "upstream request timeout"), Unavailable, 504),
         (("UNKNOWN", "what"), Unavailable, 503),
     ],
 )
@@ -173,4 +179,30 @@ async def test_a_replica_that_comes_back_without_its_model_costs_no_caller_an_er
         for _ in range(8):
             assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
         assert not llm.transport.signals()["replicas"][f"triton://{other.address}"]["up"]
+        await llm.aclose()
+
+
+@pytest.mark.parametrize(
+    "code", ["CANCELLED", "DEADLINE_EXCEEDED", "NOT_FOUND", "ABORTED", "RESOURCE_EXHAUSTED"]
+)
+@pytest.mark.parametrize("also_ill", [False, True], ids=["streams", "everything"])
+async def test_a_replica_that_ends_every_call_costs_no_caller_an_error_and_is_left_alone(
+    proxy: Proxy, code: str, also_ill: bool
+) -> None:
+    """One that goes away cancels what runs, and one that hangs at its start runs into our own patience: both were told
+    to the caller, and the next one was sent there again."""
+    async with served() as other:
+        urls = [f"triton://{one.address}" for one in (proxy, other)]
+        router = RouterPolicy(cooldown=600.0, failures=1)
+        llm = TensorRTLLM.connect(
+            urls, headers={"authorization": "Bearer x"}, fleet={"seed": 1, "router": router}
+        )
+        await llm.start()
+        other.refuses = code, "going away"
+        other.ill = other.refuses if also_ill else None
+        replica = llm.transport.members[f"triton://{other.address}"].replica  # type: ignore[attr-defined]
+        replica.failures = 1  # due to be tried
+        for _ in range(8):
+            assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
+        assert replica.open_until > asyncio.get_running_loop().time() and not replica.probing
         await llm.aclose()
