@@ -7,10 +7,28 @@ import sys
 from .errors import ConfigurationError
 
 
+class _OfType(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def unquoted(value: object) -> str:
+    """What an error says of a value that may hold a secret, such as a URL with its password: its type alone."""
+    return _OfType(type(value).__name__)
+
+
 def either(field: str, value: object) -> None:
     """Raise ConfigurationError for what is not True or False."""
     if not isinstance(value, bool):
         raise ConfigurationError(field, value, "give True or False")
+
+
+def function(fn: object) -> None:
+    """Raise ConfigurationError for what cannot be called."""
+    if not callable(fn):
+        raise ConfigurationError("fn", fn, "give a callable: a function, or a method as in client.ask")
 
 
 def semantic(value: object) -> None:

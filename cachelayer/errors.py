@@ -18,7 +18,10 @@ class ConfigurationError(CacheLayerError, ValueError):
     """
 
     def __init__(self, field: str, value: object, remedy: str) -> None:
-        super().__init__(f"{field}={value!r}: {remedy}")
+        shown = repr(value)
+        if len(shown) > 200:
+            shown = f"{shown[:150]} ... {shown[-20:]}"
+        super().__init__(f"{field}={shown}: {remedy}")
         self.field, self.value, self.remedy = field, value, remedy
 
     def __reduce__(self) -> tuple[Any, ...]:

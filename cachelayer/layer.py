@@ -59,7 +59,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         *,
         policy: Policy | None = None,
         store: str | Store | None = None,
-        embedder: Embedder | str | None = None,
+        embedder: Embedder | str | Path | None = None,
         index: VectorIndex | str | Path | None = None,
         verifier: Verifier | Decider | None = None,
         semantic: bool | Literal["auto"] = "auto",
@@ -69,7 +69,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         types: Sequence[Any] = (),
     ) -> None:
         wiring.check(
-            policy=policy, tenancy=tenancy, semantic=semantic, seed=seed, clock=clock, index=index, types=types
+            policy=policy, tenancy=tenancy, semantic=semantic, seed=seed, clock=clock, embedder=embedder, index=index,
+            types=types,
         )  # fmt: skip
         self.policy = policy or Policy()
         self.tenancy = tenancy
@@ -221,7 +222,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
         return await self._engine.keeping.report_wrong(entry, self._scope.get() or Scope())
 
-    async def change_model(self, embedder: Embedder) -> int:
+    async def change_model(self, embedder: Embedder | str | Path) -> int:
         """Embed all entries with another model while the old one serves, then switch; returns how many entries.
 
         Raises ConfigurationError if the similar tier does not serve, or if the layer has a directory (`index=`).

@@ -258,7 +258,7 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
     """Raise ConfigurationError for the first name not known, with the nearest known one."""
     for name, value in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.65)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")
 

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from random import getrandbits
 from typing import TYPE_CHECKING, Any
 
+from ..checks import unquoted
 from ..errors import ConfigurationError, MissingExtra, broken
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Tracer:
             remedy = (
                 "give an opentelemetry.sdk.trace.TracerProvider, or set one with opentelemetry.trace first"
             )
-            raise ConfigurationError("provider", type(provider).__name__, remedy)
+            raise ConfigurationError("provider", unquoted(provider), remedy)
         self.prompts = prompts
         self._sampler, self._resource = provider.sampler, provider.resource
         self._by_parent = isinstance(self._sampler, ParentBased)

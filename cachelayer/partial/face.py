@@ -10,6 +10,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from .. import checks
 from ..durations import Duration
 from ..errors import ConfigurationError
 from ..keep.named import DEFAULT, Parts, tags_for
@@ -112,6 +113,7 @@ class Partial:
             return again
         if isinstance(fn, classmethod | staticmethod):
             return (OfClass if isinstance(fn, classmethod) else staticmethod)(again(fn.__func__))
+        checks.function(fn)
         made = Retrieval(
             fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,
             corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, wide=wide,

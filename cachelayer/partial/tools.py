@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from ..checks import function
 from ..durations import Duration, seconds
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
@@ -44,6 +45,7 @@ class Tools:
         handed on: defaults filled in, 2.0 as 2 where it asks for an integer, sets in order. `options` are those of
         `layer.cached`. Raises ConfigurationError for a name taken or a `keep` that is none of these.
         """
+        function(fn)
         called = name or str(getattr(fn, "__name__", type(fn).__name__))
         if keep != "never":
             try:

@@ -84,7 +84,7 @@ class Persistence(Elsewhere):
                 await offload(self.log.clear)
                 kept, self._owes = [], False
         except OSError as fault:
-            remedy = f"cannot be read and written: {fault.strerror or fault}"
+            remedy = f"cannot be read and written ({fault.strerror or fault}): name a directory that can"
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
         await self._recall_texts()

@@ -48,14 +48,13 @@ class Constructed:
         open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
         if args and all(p.kind is p.KEYWORD_ONLY for p in list(known.values())[1:]):
             remedy = "name each setting, as in CacheLayer(store='redis://host:6379/0')"
-            # its type alone: a URL may hold a password
-            raise ConfigurationError(cls.__name__, type(args[0]).__name__, remedy)
+            raise ConfigurationError(cls.__name__, checks.unquoted(args[0]), remedy)
         for name, value in ({} if open_ended else arguments).items():
             if name not in known and name in Policy.__dataclass_fields__:
                 raise ConfigurationError(
                     name, value, f"it belongs to the policy: policy=Policy({name}={value!r})"
                 )
-            check_names("argument", {name: type(value).__name__}, list(known)[1:])
+            check_names("argument", {name: checks.unquoted(value)}, list(known)[1:])
         return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -74,7 +73,9 @@ class Constructed:
         raise TypeError(f"a {name} cannot be pickled: make one in each process, with a store= in common")
 
 
-def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
+def check(
+    *, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, embedder: Any, index: Any, types: Any
+) -> None:
     """Raise ConfigurationError for a layer's first argument that cannot work."""
     checks.semantic(semantic)
     for field, given, holds, remedy in (
@@ -82,9 +83,14 @@ def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, in
         ("tenancy", tenancy, tenancy in ("optional", "required"), "give 'optional' or 'required'"),
         ("seed", seed, type(seed) is int, "give a whole number"),
         ("clock", clock, clock is None or isinstance(clock, Clock), "give a cachelayer.protocols.Clock"),
+        ("embedder", embedder, not isinstance(embedder, str) or embedder, "name a model or its directory"),
         (
             "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
             "name a directory, or give a cachelayer.VectorIndex",
+        ),
+        (
+            "index", index, not (isinstance(index, str) and "://" in index),
+            "name a directory; a URL belongs to store=",
         ),
         ("types", types, _classes(types), "give a list of classes, or of unions of classes"),
     ):  # fmt: skip
@@ -113,7 +119,7 @@ def shared_tier(
     behind = _redis(store, clock) if isinstance(store, str) else store
     if not isinstance(behind, Store):
         remedy = "give a URL (redis://host:6379/0) or a cachelayer.Store"
-        raise ConfigurationError("store", type(store).__name__, remedy)
+        raise ConfigurationError("store", checks.unquoted(store), remedy)
     return SharedTier(behind, Codec(types), clock=clock, keeper=keeper, faults=faults, background=background)
 
 
@@ -166,7 +172,7 @@ def require_similar(feature: str = "semantic=True") -> None:
 def similar_tier(
     semantic: bool | Literal["auto"],
     *,
-    embedder: Embedder | str | None,
+    embedder: Embedder | str | Path | None,
     index: VectorIndex | str | Path | None,
     verifier: Verifier | Decider | None,
     faults: Faults,
@@ -183,15 +189,13 @@ def similar_tier(
                 "semantic=False turns off the tier that needs it; give it to single functions: cached(semantic=False)",
             )
         return None, BY_CHOICE
-    if embedder is None or isinstance(embedder, str):
+    if embedder is None or isinstance(embedder, str | Path):
         missing = next((package for package in _LOCAL if find_spec(package) is None), None)
         if missing is not None:
             if semantic is True or index is not None:
                 require_similar("semantic=True" if semantic is True else f"index={str(index)!r}")
             return None, f"{missing} is not installed (pip install 'cachelayer[cpu,local]')"
-        from ..semantic.embed.onnx import OnnxEmbedder
-
-        embedder = OnnxEmbedder(embedder)
+        embedder = _model(embedder)
     tier = SimilarTier(
         embedder=remembering(embedder),
         index=None if isinstance(index, str | Path) else index,
@@ -227,8 +231,17 @@ def own_tiers(
     return make
 
 
+def _model(named: str | Path | None) -> Embedder:
+    from ..semantic.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(named)
+
+
 def remembering(embedder: object) -> CachedEmbedder:
     """An embedder that remembers texts, and batches if that pays. Raises ConfigurationError for anything else."""
+    if isinstance(embedder, str | Path):
+        require_similar(f"embedder={str(embedder)!r}")
+        embedder = _model(embedder)
     if not isinstance(embedder, Embedder):
         raise ConfigurationError(
             "embedder",
@@ -258,7 +271,8 @@ def decider_of(
 def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:
     from ..semantic.index.persistent import PersistentIndex
 
-    return PersistentIndex(_make_index(dimension), directory / "vectors", identity)
+    setting = "index", str(directory)
+    return PersistentIndex(_make_index(dimension), directory / "vectors", identity, setting)
 
 
 def _make_index(dimension: int, identity: str = "") -> PackedIndex:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from ..checks import unquoted
 from ..errors import ConfigurationError
-from ..policy import is_coroutine_function
+from ..policy import Policy, check_names, is_coroutine_function
 
 
 def _plain(given: object) -> bool:
@@ -53,7 +54,28 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "codec": (lambda given: hasattr(given, "encode") and hasattr(given, "decode"), "give a cachelayer codec"),
 }
 OPTIONS = tuple(_CHECKS)
+_ELSEWHERE = {
+    "policy": "give its fields as options, as in cached(ttl='10m')",
+    **dict.fromkeys(
+        ("store", "embedder", "index", "verifier", "tenancy", "clock", "seed", "types"),
+        "it belongs to the layer: CacheLayer({}=...)",
+    ),
+    **dict.fromkeys(
+        ("tenant", "principal", "deadline"), "it belongs to a call: with layer.scope({}=...): ..."
+    ),
+}
+"""Where settings that are no options are given instead."""
 MAY_BE_NONE = frozenset({"name", "text", "key", "self_key", "view", "judge", "codec"})
+
+
+def policy_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are fields of `Policy`. Raises ConfigurationError for the first that is neither."""
+    fields = {name: value for name, value in options.items() if name not in OPTIONS}
+    for name, value in fields.items():
+        if name in _ELSEWHERE:
+            raise ConfigurationError(name, unquoted(value), _ELSEWHERE[name].format(name))
+    check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
+    return fields
 
 
 def check(options: Mapping[str, Any]) -> None:

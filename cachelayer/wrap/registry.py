@@ -15,7 +15,7 @@ from ..exact.memory.table import Memory
 from ..keep.call import Function
 from ..keep.scope import Scope
 from ..path.engine import Engine
-from ..policy import Policy, check_names
+from ..policy import Policy
 from ..semantic.tier import SimilarTier
 from ..signatures import signature_of
 from ..tiers import wiring
@@ -33,7 +33,7 @@ from .naming import (
     with_marks,
     with_receiver,
 )
-from .options import OPTIONS, check
+from .options import OPTIONS, check, policy_fields
 from .redefined import apart, defined_again
 
 _log = logging.getLogger("cachelayer")
@@ -82,8 +82,7 @@ class Registry:
         options = dict(with_marks(fn, options))
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
-        fields = {k: v for k, v in options.items() if k not in own}
-        check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
+        fields = policy_fields(options)
         kind = decorator.kind_of(fn)
         function = self._function(fn, kind, fields, own, wire)
         handle = (PlainHandle if function.plain else Handle)(

@@ -6,11 +6,12 @@ import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cachelayer import CacheLayer, ConfigurationError
+from cachelayer import CacheLayer, ConfigurationError, Policy
 from cachelayer.testing import WordEmbedder
 
 
@@ -34,6 +35,8 @@ class Awaited:
     [
         (lambda layer: layer.wrap(Awaited()), "the function itself, as in wrap(ask)"),
         (lambda layer: layer.wrap(object()), "a method as in wrap(client.ask)"),
+        (lambda layer: layer.retrieval(5), "fn=5: give a callable"),
+        (lambda layer: layer.tools(5), "fn=5: give a callable"),
         (lambda layer: layer.cached("1h"), "fn='1h': options have names, as in cached(ttl='10m')"),
         (lambda layer: layer.wrap(Agent().run_stream), "each caller enters its own: wrap what is called"),
         (lambda layer: layer.cached(contextmanager(words)), "a context manager cannot be cached"),
@@ -46,7 +49,7 @@ def test_what_cannot_be_wrapped_is_told_with_what_can(make: Callable[[Any], Any]
 
 
 def test_a_setting_without_a_name_is_told_to_be_named_and_not_shown() -> None:
-    with pytest.raises(ConfigurationError, match="CacheLayer='str': name each setting") as raised:
+    with pytest.raises(ConfigurationError, match="CacheLayer=<str>: name each setting") as raised:
         CacheLayer("redis://user:secret@host")  # type: ignore[misc]
     assert "secret" not in str(raised.value)
 
@@ -62,7 +65,7 @@ def test_a_class_below_the_layer_may_take_settings_without_names() -> None:
 
 def test_a_setting_of_no_such_name_is_told_the_nearest_and_not_shown() -> None:
     with pytest.raises(
-        ConfigurationError, match="stor='str': unknown argument; did you mean 'store'"
+        ConfigurationError, match="stor=<str>: unknown argument; did you mean 'store'"
     ) as raised:
         CacheLayer(stor="redis://user:secret@host")  # type: ignore[call-arg]
     assert "secret" not in str(raised.value)
@@ -116,3 +119,44 @@ def test_a_function_of_an_instruction_and_a_text_says_which_is_compared() -> Non
         assert layer.cached(text="prompt")(unclear).function.identifier.text == "prompt"
     assert layer.cached(answer).function.identifier.text == "question"
     CacheLayer(semantic=False).cached(classify)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("policy", "policy=<str>: give its fields as options, as in cached(ttl='10m')"),
+        ("store", "store=<str>: it belongs to the layer: CacheLayer(store=...)"),
+        ("tenant", "tenant=<str>: it belongs to a call: with layer.scope(tenant=...): ..."),
+        ("maxsize", "maxsize='a value': unknown option; known are budgets, "),
+        ("TTL", "TTL='a value': unknown option; did you mean 'ttl'?"),
+    ],
+)
+def test_what_is_no_option_is_told_where_it_belongs(option: str, said: str) -> None:
+    """A tenant was taken for a mistyped `text`, a store for `share`, and lru_cache's `maxsize` for `normalize`."""
+    with pytest.raises(ConfigurationError) as raised:
+        CacheLayer(semantic=False).cached(**{option: "a value"})(len)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(said)
+
+
+def test_a_value_too_long_to_read_is_shown_in_part() -> None:
+    with pytest.raises(ConfigurationError, match=r"^ttl=\[0, 1, .{130,160} 9998, 9999\]: give seconds"):
+        Policy(ttl=list(range(10_000)))  # type: ignore[arg-type]
+
+
+def test_a_directory_may_be_a_path_and_is_no_url(tmp_path: Path) -> None:
+    """A store's URL given as `index` made a directory called `redis:`."""
+    with pytest.raises(ConfigurationError, match=f"embedder='{tmp_path}': the directory of a model lacks"):
+        asyncio.run(CacheLayer(embedder=tmp_path).start())
+    with pytest.raises(ConfigurationError, match=r"index='redis://host': .* a URL belongs to store="):
+        CacheLayer(index="redis://host")
+    with pytest.raises(ConfigurationError, match="embedder='': name a model"):
+        CacheLayer(embedder="")
+
+
+async def test_another_model_may_be_named_as_the_first_one_is(tmp_path: Path) -> None:
+    """The error asked for a name, and did not take one."""
+    async with CacheLayer(embedder=WordEmbedder()) as layer:
+        with pytest.raises(
+            ConfigurationError, match=f"embedder='{tmp_path}': the directory of a model lacks"
+        ):
+            await layer.change_model(tmp_path)

@@ -35,13 +35,18 @@ class PersistentIndex:
     a snapshot. Vectors of another `identity`, and files that fail their checksums, are set aside, never read. A
     fault of the disk ends persistence, not service: `failure` says why, and the next `maintain` begins anew.
     Neighbours whose entries are gone are the owner's to drop: `remove(everything in ids() that it does not know)`.
+    `setting`: the name and the value by which the owner was given the directory, for errors.
     """
 
-    def __init__(self, inner: PackedIndex, directory: str | Path, identity: str) -> None:
+    def __init__(
+        self, inner: PackedIndex, directory: str | Path, identity: str,
+        setting: tuple[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self.inner, self.dimension = inner, inner.dimension
         self.fault: OSError | None = None
         """Why nothing is written, since the last attempt."""
         self._files = IndexFiles(Path(directory), identity, inner.dimension)
+        self._setting = setting or ("directory", str(directory))
         self._journal: Journal | None = None
         self._whole = False  # was all of it read once
         self._left: Left | None = None
@@ -116,11 +121,11 @@ class PersistentIndex:
             return self._rejoin() if self._whole and len(self.inner) else self._read()
         except BlockingIOError as fault:
             remedy = f"{TAKEN}: give each process a directory of its own"
-            raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
+            raise ConfigurationError(*self._setting, remedy) from fault
         except OSError as fault:
             self._files.release()
-            remedy = f"cannot be read and written: {fault.strerror or fault}"
-            raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
+            remedy = f"cannot be read and written ({fault.strerror or fault}): name a directory that can"
+            raise ConfigurationError(*self._setting, remedy) from fault
 
     def _read(self) -> Loaded:
         with self._writing, self._lock:
