@@ -16,6 +16,8 @@ T = TypeVar("T")
 _log = logging.getLogger("cachelayer")
 QUIET = 60.0
 """Least seconds between two log lines of one stage."""
+_PROMPTLESS = {"warm-up"}
+"""Stages that know of no prompt, so that whatever they raise may be quoted."""
 _OURS = __name__.partition(".")[0]
 
 
@@ -42,10 +44,11 @@ class Faults:
         now = self._clock.monotonic()
         if now - self._logged.get((stage, of), -QUIET) >= QUIET:
             self._logged[stage, of] = now
-            failed_with = f"{name}{_more(fault, stage if of else None)}"
+            quoted = str(fault) if stage in _PROMPTLESS else ""
+            more = f" ({quoted})" if quoted else _more(fault, stage if of else None)
             where = f"{stage} of {of}" if of else f"stage {stage}"
             then = "its answers are returned and not stored" if of else "requests are answered without it"
-            _log.warning("%s failed with %s; %s", where, failed_with, then)
+            _log.warning("%s failed with %s%s; %s", where, name, more, then)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT
 
@@ -64,6 +67,13 @@ class Faults:
                     return Reason.BUDGET
                 raise
         return guard.reason
+
+    async def behind(self, stage: str, work: Callable[[], Awaitable[Any]]) -> None:
+        """`work` in the background, where nobody could be told of a ConfigurationError but by the log."""
+        try:
+            await self.attempt(stage, work(), None)
+        except ConfigurationError as fault:
+            self.report(stage, fault)
 
     def forgives(self, stage: str, fault: BaseException, of: str = "") -> Reason | None:
         """Count a fault and return its reason; None for what must pass: cancellations and configuration errors."""

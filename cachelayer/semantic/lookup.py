@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -64,7 +65,8 @@ class Lookup:
         self._maintaining = Busy()
         self.repaired = 0
         """How many candidates had lost their entry."""
-        self.failure = ""
+        self.failure, self._failed_at = "", 0.0
+        self.retry = 60.0  # seconds after which a start in the background that failed is tried again
         self._loop: asyncio.AbstractEventLoop | None = None
         """On which the model is loaded, while it is."""
         self._starts = Turns()
@@ -97,6 +99,7 @@ class Lookup:
             # its loop ended, or its caller had no time: the next lookup begins again
             self.state = State.COLD if interrupted(fault) else State.FAILED
             self.failure = "" if interrupted(fault) else f"{type(fault).__name__}: {fault}"
+            self._failed_at = time.monotonic()
             raise
         finally:
             self._loop = None
@@ -104,19 +107,17 @@ class Lookup:
         self.served()
 
     def warm(self) -> None:
-        """Start to load the model in the background, once; again where the loop on which that was done ended."""
+        """Start to load the model in the background; again where the loop of that ended, or some time after a fault."""
         left = self._loop is not None and self._loop.is_closed()
-        if self.state is State.COLD or (left and self.state is State.WARMING):
+        due = self.state is State.FAILED and time.monotonic() - self._failed_at >= self.retry
+        if self.state is State.COLD or due or (left and self.state is State.WARMING):
             self.state, self._loop = State.WARMING, asyncio.get_running_loop()
-            if not self._background.spawn(self._warm):
+            if not self._background.spawn(partial(self._faults.behind, "warm-up", self.start)):
                 self.state, self._loop = State.COLD, None
 
     def reset(self) -> None:
         """In a forked child nobody goes on loading the model."""
         self.state = State.COLD if self.state is State.WARMING else self.state
-
-    async def _warm(self) -> None:
-        await self._faults.attempt("warm-up", self.start(), None)
 
     def again(self, ask: Ask) -> Entry | None:
         """The entry whose text differs only in how it is typed, found by words alone; None if vectors must decide."""
@@ -287,10 +288,7 @@ class Lookup:
     async def _read_closely(
         self, ask: Ask, query: Query, chosen: Candidate, budgets: Budgets | None
     ) -> Query | None:
-        """The query to judge again, with its close reading beside `chosen`; without one if that fails.
-
-        None if the model changed meanwhile.
-        """
+        """The query to judge again, read closely beside `chosen` if that succeeds; None if the model changed."""
         started, budget = time.monotonic(), None if budgets is None else float(budgets.embed)  # type: ignore[arg-type]
         reading = self._closely.read(self.embedder, query, chosen, ask.tenant)
         read = await self._faults.attempt("verify", reading, budget)

@@ -69,8 +69,11 @@ class HttpEmbedder:
 
     async def start(self) -> None:
         """Ask for one vector. Raises HttpFault, ValueError for an answer that is none."""
-        probe = await self._post(["probe"], None)
-        self.dimension = probe.vectors.shape[1]
+        try:
+            self.dimension = (await self._post(["probe"], None)).vectors.shape[1]
+        except BaseException:  # whoever fails to start is not closed
+            await self.aclose()
+            raise
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """ValueError for a bad batch or answer, RuntimeError before `start`, HttpFault without an answer."""
