@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from .durations import Duration, seconds
 from .errors import ConfigurationError
@@ -21,6 +21,7 @@ from .keep.entered import entered
 from .keep.keeper import Keeper
 from .keep.parts import Noting
 from .keep.scope import Scope
+from .operate.opened import Opened
 from .operate.upkeep import EVERYBODY, Upkeep
 from .operate.watching import Watched, Watching
 from .partial.face import Partial
@@ -38,7 +39,7 @@ from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 R = TypeVar("R")
 
 
-class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
+class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
     """A cache for inference: wrap functions with `cached`, and callables that you do not own with `wrap`.
 
     policy: settings of every function that does not override them.
@@ -239,7 +240,6 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         return {**self._upkeep.stats(), "similar": off if self._similar is None else self._similar.stats()}
 
     async def start(self) -> None:
-        """Connect and load models: when it returns, every tier serves. Without it, tiers start when first used."""
         needed_loop()
         self._watching.start()
         if self._shared is not None:
@@ -255,9 +255,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         await self._tiers.settle()
         await self._portal.arun(self._tiers.settle)
 
-    async def aclose(self, timeout: Duration = "5s") -> None:
-        """Finish background writes within `timeout`, then stop everything."""
-        limit = seconds("timeout", timeout)
+    async def _stop(self, limit: float) -> None:
         self._watching.stop()
         self._keeper.deferred.settle()
         await self._tiers.writeback.drain(limit)
@@ -270,20 +268,6 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         if self._shared is not None:
             await self._shared.aclose()
             await self._portal.arun(self._shared.aclose)
-        self._portal.close()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
-
-    @asynccontextmanager
-    async def lifespan(self, app: Any = None) -> AsyncIterator[None]:
-        """For `FastAPI(lifespan=layer.lifespan)` and similar frameworks."""
-        async with self:
-            yield
 
 
 def engine_of(layer: CacheLayer) -> Engine:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 
-from cachelayer import CacheLayer
+import pytest
+
+from cachelayer import CacheLayer, CacheLayerError, Source
 from cachelayer.testing import WordEmbedder
 
 PROGRAM = """
@@ -56,3 +59,22 @@ def test_what_a_loop_left_unwritten_the_next_one_writes_while_its_backend_is_at_
     asyncio.run(ask("How do I turn on the alarm?"))
     assert asyncio.run(ask("What is the capital of Peru?")) == "WHAT IS THE CAPITAL OF PERU?"
     asyncio.run(layer.aclose())
+
+
+def test_a_script_of_plain_functions_finds_what_the_one_before_it_answered(tmp_path: Path) -> None:
+    """A script that ended at once left nothing in the directory, and nobody was told."""
+
+    def script() -> list[Source]:
+        layer = CacheLayer(embedder=WordEmbedder(), index=tmp_path)
+        ask = layer.wrap(ascii, name="ask", text="obj")
+        with layer:
+            return [ask.outcome(f"question {i}").source for i in range(50)]
+
+    assert script() == [Source.BACKEND] * 50
+    assert script() == [Source.MEMORY] * 50
+
+
+async def test_a_layer_that_is_opened_for_scripts_where_a_loop_runs_says_how_instead() -> None:
+    layer = CacheLayer(semantic=False)
+    with pytest.raises(CacheLayerError, match="async with layer"), layer:
+        raise AssertionError
