@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError, MissingExtra, broken
 from cachelayer.types import Reason
+from cachelayer.wrap.options import OPTIONS, check, policy_fields
 
 from .asgi.settings import VARY
 
@@ -42,6 +43,10 @@ _BESIDE = {
     "timeout": "timeout",
 }
 """What the client's options of a request are called where one asks for it."""
+_OFFERED = ("outcome", "explain", "invalidate")
+"""What each of them offers beside its answers, as any wrapped function does."""
+_SET = frozenset({"name", "text", "view"})
+"""Options that are the client's own."""
 _PASSED = frozenset({"with_raw_response", "with_streaming_response"})
 _COPIES = frozenset({"with_options", "copy"})
 _OWN = frozenset({"_inner", "_path", "_endpoints", "_client"})
@@ -51,14 +56,19 @@ def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) ->
     """The same client with a cache before it; `layer` defaults to an embedded one, `options` are those of `layer.wrap`.
 
     Clients of one layer share answers where they ask the same server (base URL, organization, project). Give callers
-    who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai`, and its
-    endpoints for options other than those that another client of the layer has for them.
+    who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai` and for
+    options that cannot work, and its endpoints for options other than those that another client of the layer has.
     """
     if type(client) is _Wrapped or not isinstance(client, OpenAI | AsyncOpenAI):
         raise ConfigurationError("client", client, "give openai.OpenAI(...) or openai.AsyncOpenAI(...)")
     if not (layer is None or isinstance(layer, CacheLayer)):
         raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
-    return cast(ClientT, _Wrapped(client, "", _Endpoints(layer or CacheLayer(), client, options)))
+    for option in _SET & options.keys():
+        raise ConfigurationError(option, options[option], "leave it out: the form of the requests says it")
+    check({name: given for name, given in options.items() if name in OPTIONS})
+    layer = CacheLayer() if layer is None else layer
+    layer.policy.override(**policy_fields(options))
+    return cast(ClientT, _Wrapped(client, "", _Endpoints(layer, client, options)))
 
 
 class _Endpoints:
@@ -110,19 +120,20 @@ class _Endpoints:
         else:
             self._agree(path, known.handle.function.fn.options)
 
+        def of(how: Callable[..., Any], /, **body: Any) -> Any:
+            return how(create, self.of(client, body), _more(path, body), **body)
+
         def call(**body: Any) -> Any:
-            return known(create, self.of(client, body), _more(path, body), **body)
+            return stream(of(known, **body))
 
         async def acall(**body: Any) -> Any:
-            answer = await known(create, self.of(client, body), _more(path, body), **body)
+            answer = await of(known, **body)
             return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
 
-        return acall if self.awaited else lambda **body: stream(call(**body))
-
-    def forget(self, path: str, client: Any, create: Callable[..., Any], body: dict[str, Any]) -> Any:
-        """Drop the answer to a request; awaited for an asynchronous client."""
-        known = self.layer.known(self._name(path))
-        return known.invalidate(create, self.of(client, body), _more(path, body), **body)
+        made = acall if self.awaited else call
+        for offered in _OFFERED:
+            setattr(made, offered, partial(of, getattr(known, offered)))
+        return made
 
     def _name(self, path: str) -> str:
         return f"openai {path}{'' if self.awaited else ' plain'}"
@@ -160,10 +171,8 @@ class _Wrapped:
         if path in _TEXTS:
             return self._endpoints.cached(path, self._client, found)
         if path in _HELPERS:
-            which = f"{self._path}.create", self._client, self._inner.create
-            forget = partial(self._endpoints.forget, *which)
-            create = self._endpoints.cached(*which)
-            return getattr(_helping(self._inner, create, forget, self._endpoints.awaited), name)
+            create = self._endpoints.cached(f"{self._path}.create", self._client, self._inner.create)
+            return getattr(_helping(self._inner, create, self._endpoints.awaited), name)
         if not self._path and name in _COPIES:
             return lambda *a, **k: _Wrapped(found(*a, **k), "", self._endpoints)
         if any(known.startswith(f"{path}.") for known in (*_TEXTS, *_ALIASES)):
@@ -219,9 +228,7 @@ def _plain() -> Callable[..., Any]:
     return create
 
 
-def _helping(
-    resource: Any, create: Callable[..., Any], forget: Callable[[dict[str, Any]], Any], awaited: bool
-) -> Any:
+def _helping(resource: Any, create: Any, awaited: bool) -> Any:
     """The resource for its own helpers: `stream` asks by `create`, `parse` by posting what it made of its arguments.
 
     An answer that cannot be parsed is not kept: who tries again asks again.
@@ -239,7 +246,7 @@ def _helping(
             return parsed
         finally:
             if parsed is None:
-                forget(asked)
+                create.invalidate(**asked)
 
     async def apost(path: str, *, body: Any, options: Any, **_: Any) -> Any:
         asked, parsed = request(body, options), None
@@ -249,7 +256,7 @@ def _helping(
             return parsed
         finally:
             if parsed is None:
-                await forget(asked)
+                await create.invalidate(**asked)
 
     helping = copy(resource)
     helping.create, helping._post = create, apost if awaited else post

@@ -45,3 +45,18 @@ def test_a_notebook_completes_what_a_wrapped_client_has() -> None:
     wrapped = client(CacheLayer(semantic=False))
     assert {"chat", "embeddings", "responses", "with_options"} <= {*dir(wrapped)}
     assert {"create", "parse", "with_raw_response"} <= {*dir(wrapped.chat.completions)}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tll": "1h"}, "tll='1h': unknown option; did you mean 'ttl'"),
+        ({"ttl": "soon"}, "ttl='soon': give seconds"),
+        ({"ignore": "seed"}, "ignore='seed': give a list of strings"),
+        ({"text": "prompt"}, "text='prompt': leave it out"),
+    ],
+)
+def test_options_that_cannot_work_are_refused_where_they_are_given(options: Any, said: str) -> None:
+    """They were by the first request, or taken no notice of."""
+    with pytest.raises(ConfigurationError, match=said):
+        wrap(openai.OpenAI(api_key="k"), layer=CacheLayer(semantic=False), **options)

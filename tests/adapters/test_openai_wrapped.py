@@ -227,9 +227,8 @@ def test_what_the_owner_ignores_sets_no_answers_apart(
         for seed in (1, 2):
             client.chat.completions.create(model="m", messages=HELLO, seed=seed)
         assert len(upstream.requests) == 1
-        wrong = wrap(inner, layer=CacheLayer(semantic=False), ignore="seed")
         with pytest.raises(ConfigurationError, match="ignore"):
-            wrong.chat.completions.create(model="m", messages=HELLO)
+            wrap(inner, layer=CacheLayer(semantic=False), ignore="seed")
 
 
 def test_what_is_no_client_is_refused() -> None:
@@ -258,3 +257,17 @@ def test_what_no_model_said_reaches_its_caller_and_is_not_kept(
             client.completions.create(model="m", prompt="hello")
             client.responses.create(model="m", input="hello")
     assert len(upstream.requests) == 6
+
+
+async def test_who_answered_and_why_can_be_asked_of_a_wrapped_client(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    """Of a method that was wrapped by hand it could, and not of the client that `wrap` returns."""
+    create: Any = plain(url, layer).chat.completions.create
+    assert [create.outcome(model="m", messages=HELLO).source for _ in range(2)] == ["backend", "memory"]
+    assert create.explain(model="m", messages=HELLO).verdict == "exact hit"
+    assert create.invalidate(model="m", messages=HELLO) == 1
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
+        acreate: Any = client.chat.completions.create
+        sources = [(await acreate.outcome(model="m", messages=HELLO)).source for _ in range(2)]
+        assert sources == ["backend", "memory"] and len(upstream.requests) == 2
