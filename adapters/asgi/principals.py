@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from cachelayer.checks import unquoted
 from cachelayer.errors import ConfigurationError
 
 HttpScope = Mapping[str, Any]
@@ -96,9 +97,7 @@ def JwtClaim(
     """
     secret = key.encode() if isinstance(key, str) else key
     if not isinstance(secret, bytes):
-        raise ConfigurationError(
-            "key", type(key).__name__, "give what tokens are signed with, as text or bytes"
-        )
+        raise ConfigurationError("key", unquoted(key), "give what tokens are signed with, as text or bytes")
     if len(secret) < 32:
         raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
     return _Claim(claim, secret, header_name("header", header), now or time.time)
@@ -173,7 +172,7 @@ class Principals:
         key = given.encode() if isinstance(given, str) else given
         key = secrets.token_bytes(32) if key is None else key
         if not isinstance(key, bytes):
-            raise ConfigurationError("secret", type(given).__name__, "give text or bytes")
+            raise ConfigurationError("secret", unquoted(given), "give text or bytes")
         if len(key) < 16:
             raise ConfigurationError("secret", f"{len(key)} bytes", "give 16 bytes or more")
         self.key = hashlib.blake2b(key).digest()

@@ -18,6 +18,7 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.runnables import Runnable, RunnableBinding
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
+from cachelayer.checks import unquoted
 from cachelayer.exact.memory.slot import Slot
 from cachelayer.flow.loops import running_loop
 from cachelayer.partial.shelf import Absent, Shelf
@@ -56,7 +57,7 @@ class CacheLayerCache(Undivided, BaseCache):
         given: object = layer
         if not isinstance(given, CacheLayer):
             remedy = "give the layer that keeps the answers: CacheLayerCache(CacheLayer(store='redis://...'))"
-            raise ConfigurationError("layer", type(given).__name__, remedy)
+            raise ConfigurationError("layer", unquoted(given), remedy)
         self._layer, self._name = layer, name
         self.codec = LangChainCodec(allowed)
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))
@@ -115,7 +116,7 @@ class CacheLayerCache(Undivided, BaseCache):
         while isinstance(model, RunnableBinding):
             kwargs, model = {**model.kwargs, **kwargs}, model.bound
         if not isinstance(model, BaseChatModel):
-            raise ConfigurationError("model", type(model).__name__, "give the chat model that the chain asks")
+            raise ConfigurationError("model", unquoted(model), "give the chat model that the chain asks")
         messages = model._convert_input(input).to_messages()
         asked = {name: value for name, value in kwargs.items() if name not in _TRACED}
         llm_string = model._get_llm_string(**{"stop": None, **asked})

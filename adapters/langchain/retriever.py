@@ -13,6 +13,7 @@ from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import PrivateAttr
 
 from cachelayer import CacheLayer
+from cachelayer.checks import unquoted
 from cachelayer.durations import Duration
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.keys.canonical import NotKeyable, argument
@@ -111,7 +112,7 @@ def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]
         if "name" in options:
             return options
         why = f"it holds a {fault}, which cannot be compared: give a name= that no retriever with another filter has"
-        raise ConfigurationError("retriever", type(retriever).__name__, why) from None
+        raise ConfigurationError("retriever", unquoted(retriever), why) from None
     return {**options, "vary": [*options.get("vary", ()), searches]}
 
 

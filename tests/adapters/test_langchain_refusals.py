@@ -116,7 +116,7 @@ async def test_an_llm_cache_has_nobody_to_check_its_hits_with(layer: CacheLayer)
 
 
 def test_a_url_in_place_of_the_layer_is_told_what_to_write_without_its_password() -> None:
-    with pytest.raises(ConfigurationError, match=r"layer='str': give the layer .*CacheLayer\(store=") as told:
+    with pytest.raises(ConfigurationError, match=r"layer=<str>: give the layer .*CacheLayer\(store=") as told:
         CacheLayerCache("redis://:hunter2@127.0.0.1")  # type: ignore[arg-type]
     assert "hunter2" not in str(told.value)
 

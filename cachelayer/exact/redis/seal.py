@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from ...checks import unquoted
 from ...errors import ConfigurationError, MissingExtra, Unusable, broken
 from ...types import Reason
 
@@ -80,7 +81,7 @@ def _key_id(key: bytes) -> bytes:
 
 def _check(name: str, key: object, sizes: tuple[int, ...] | None) -> None:
     if not isinstance(key, bytes):
-        raise ConfigurationError(name, type(key).__name__, "give a sequence of bytes objects")
+        raise ConfigurationError(name, unquoted(key), "give a sequence of bytes objects")
     if sizes is not None and len(key) not in sizes:
         raise ConfigurationError(name, f"{len(key)} bytes", "AES keys have 16, 24 or 32 bytes")
     if len(key) < 16:
