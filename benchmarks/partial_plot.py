@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from textwrap import fill
 from typing import Any
 
 
@@ -21,6 +22,7 @@ def plot(told: dict[str, Any], path: pathlib.Path) -> None:
         left.text(
             place, max(row["retriever"], row["model"]) + 30, f"{row['stale answers']} stale", ha="center"
         )
+    left.margins(y=0.1)  # room for what is written above
     left.set_title("RAG: calls for the same questions, documents edited meanwhile")
     _bars(right, told["agent"], "", [name for name in told["agent"][0] if name not in ("", "acts skipped")])
     right.set_title(f"agent: calls of the same turns; acts skipped: {told['agent'][1]['acts skipped']}")
@@ -33,6 +35,7 @@ def _bars(axis: Any, rows: list[dict[str, Any]], label: str, names: Any) -> None
     for shift, name in enumerate(names):
         places = [place + (shift - (len(names) - 1) / 2) * width for place in range(len(rows))]
         axis.bar(places, [row[name] for row in rows], width, label=name)
-    axis.set_xticks(range(len(rows)), [row[label].replace(", ", ",\n") for row in rows], fontsize=8)
+    axis.set_xticks(range(len(rows)), [fill(row[label], 18) for row in rows], fontsize=8)
+    axis.set_ylabel("calls")
     axis.legend(fontsize=8)
     axis.grid(alpha=0.25, axis="y")

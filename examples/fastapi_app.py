@@ -1,6 +1,6 @@
 """An OpenAI-style service of one's own in FastAPI, with one line for the cache. Runs offline:
 
-pip install 'cachelayer[serve]' fastapi openai
+pip install '.[serve]' fastapi openai
 uvicorn examples.fastapi_app:app          serve it, then point a client's base_url at http://127.0.0.1:8000/v1
 python examples/fastapi_app.py            start it, ask it with the openai client, and end
 """

@@ -1,6 +1,6 @@
 """Four worker processes and one cache: a Redis Cluster of six nodes, started and stopped by this command.
 
-    pip install 'cachelayer[redis]'
+    pip install '.[redis]'
     python examples/shared_fleet.py            # needs redis-server and redis-cli on the PATH
     python examples/shared_fleet.py --requests 400
 
@@ -39,6 +39,11 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def start_cluster(folder: Path) -> tuple[list[subprocess.Popen[bytes]], str]:
     """Six nodes, three of them primaries; the processes and the URL."""
     ports, nodes = free_ports(NODES), []
@@ -48,7 +53,7 @@ def start_cluster(folder: Path) -> tuple[list[subprocess.Popen[bytes]], str]:
         options = f"--port {port} --bind 127.0.0.1 --cluster-enabled yes --dir {own} --save --appendonly no"
         nodes.append(subprocess.Popen(["redis-server", *options.split()], stdout=subprocess.DEVNULL))
     for port in ports:
-        while socket.socket().connect_ex(("127.0.0.1", port)):
+        while not listens(port):
             time.sleep(0.05)
     members = [f"127.0.0.1:{port}" for port in ports]
     create = ["redis-cli", "--cluster", "create", *members, "--cluster-replicas", "1", "--cluster-yes"]
