@@ -112,9 +112,13 @@ def test_where_nothing_was_answered_that_and_why_is_all_that_is_told(
     assert not (here / "cachelayer-bench.html").exists()
 
 
-def test_a_function_that_is_not_awaited_is_measured_too(here: Path) -> None:
-    arm = bench(here, "plain", "--concurrency", "2")["arms"]["with cache"]
-    assert arm["ok"] == 40
+def test_a_function_that_is_not_awaited_is_measured_too_and_called_uncached_where_it_is(here: Path) -> None:
+    """Its figures stood under "with cache", although the decorator was forgotten."""
+    told = bench(here, "plain", "--concurrency", "2")
+    assert told["arms"]["with cache"]["ok"] == 40
+    assert any("no layer wraps this function" in doubt for doubt in told["tool"]["warnings"])
+    wrapped = bench(here, "ask", "--concurrency", "2")["tool"]["warnings"]
+    assert not any("no layer wraps" in doubt for doubt in wrapped)
 
 
 def test_a_script_that_runs_a_loop_of_its_own_is_benched_and_its_layer_is_started_and_closed(
@@ -276,6 +280,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_request(tmp_path: Path) -> No
     ("options", "told"),
     [
         (["nowhere:ask", "asked.jsonl", "--rate", "5"], "name an async function"),
+        (["127.0.0.1:80", "asked.jsonl", "--rate", "5"], "or a URL like http://host:port/v1"),
         (["json:dumps", "asked.jsonl", "--warmup", "50", "--rate", "5"], "would leave none"),
         (["json:dumps", "asked.jsonl", "--warmup", "inf%", "--rate", "5"], "a share like 5%"),
         (["json:dumps", "asked.jsonl", "--slo", "fast=1s", "--rate", "5"], "give limits for"),

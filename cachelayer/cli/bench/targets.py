@@ -175,7 +175,9 @@ def found(name: str) -> Any:
         for part in attribute.split("."):
             held = getattr(held, part)
     except (ImportError, AttributeError, ValueError) as fault:
-        raise CacheLayerError(f"{name}: {fault}; name an async function like app.main:ask") from None
+        raise CacheLayerError(
+            f"{name}: {fault}; name an async function like app.main:ask, or a URL like http://host:port/v1"
+        ) from None
     finally:
         sys.path.pop(0)
     if not callable(held):

@@ -65,8 +65,13 @@ def doubts(figures: Mapping[str, Any]) -> list[str]:
                 f"{name}: {nobody} requests named no caller, and nothing is kept for those: set OPENAI_API_KEY, give "
                 "--header 'Authorization: Bearer KEY', or start the gateway with --public"
             )
-        if "://" in figures["target"] and name.startswith("with ") and arm["hit_rate"] is None and arm["ok"]:
-            found.append(f"{name}: no answer has a Cache-Status header, so hits are not told from misses")
+        if name.startswith("with ") and arm["hit_rate"] is None and arm["ok"]:
+            why = (
+                "no answer has a Cache-Status header, so hits are not told from misses"
+                if "://" in figures["target"]
+                else "no layer wraps this function itself: if it is cached at all, hits are not told from misses"
+            )
+            found.append(f"{name}: {why}")
         if arm["rate"] > 0.5 * tool["ceiling"]:
             found.append(f"{name}: {arm['rate']:,.0f} requests/s is more than half of the tool's ceiling")
         end, lag = arm["latency"].get("all", {}).get("e2e"), arm["lag"]
