@@ -23,6 +23,8 @@ NARROW = 480
 NOTHING = "\N{EN DASH}"
 """Stands where there is no number."""
 _LINE = 15
+_GLYPH = 7.5
+"""What a figure or letter takes at most on average, in pixels."""
 _RIDGE = 52
 _BINS_PER_DECADE = 16
 
@@ -119,7 +121,7 @@ def bars(rows: Sequence[Bar]) -> Drawing:
     def draw(width: int) -> str:
         beside = 176 if width >= NARROW else 0
         row = 34 if beside else 46
-        room = width - beside - (150 if beside else 120)
+        room = width - beside - 8 - _GLYPH * max((len(bar.note) for bar in rows), default=0)
         most = max((bar.value for bar in rows), default=1.0) or 1.0
         parts = []
         for i, bar in enumerate(rows):
@@ -132,7 +134,7 @@ def bars(rows: Sequence[Bar]) -> Drawing:
                 f"<title>{escape(bar.name)}: {escape(bar.note)}</title></rect>"
             )
             parts.append(label(beside + length + 8, y + 14, bar.note, "muted"))
-        return svg(width, len(rows) * row + 8, parts, "Requests by source")
+        return svg(width, len(rows) * row + 8, parts, "; ".join(f"{bar.name}: {bar.note}" for bar in rows))
 
     return draw
 

@@ -205,6 +205,17 @@ def test_bars_stay_in_their_frame(values: list[float], width: int) -> None:
     inside(charts.bars([charts.Bar("name", value, "1", "red") for value in values])(width), width)
 
 
+def test_the_note_of_the_longest_bar_ends_within_the_frame() -> None:
+    """In a narrow one "requests/s" was cut off."""
+    drawn = charts.bars(
+        [charts.Bar("tool", 9.0, "135,043 requests/s", "grey"), charts.Bar("it", 1.0, "1", "blue")]
+    )
+    for width in WIDTHS:
+        begins = max(float(x) for x in re.findall(r'<text class="muted" x="([\d.]+)"', drawn(width)))
+        assert begins + 7 * len("135,043 requests/s") <= width
+        assert 'aria-label="tool: 135,043 requests/s; it: 1"' in drawn(width)
+
+
 def test_charts_of_nothing_are_drawn() -> None:
     for drawing in (
         charts.lines([], "x"),
