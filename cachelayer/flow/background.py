@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
+from .eager import heard
 from .loops import stopped
 
 T = TypeVar("T")
@@ -98,6 +99,17 @@ async def offload(work: Callable[[], T]) -> T:
     """The result of `work()`, run in a thread of the loop's default executor, in this context (tenant, span)."""
     here = contextvars.copy_context()
     return await asyncio.get_running_loop().run_in_executor(None, here.run, _ended, work)
+
+
+async def offload_whole(work: Callable[[], T]) -> T:
+    """The same for what must not go on once nobody waits for it: a cancellation waits until the thread is done."""
+    going = asyncio.ensure_future(offload(work))
+    try:
+        return await asyncio.shield(going)
+    except asyncio.CancelledError:
+        going.add_done_callback(heard)
+        await asyncio.wait((going,))
+        raise
 
 
 def _ended(work: Callable[[], T]) -> T:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..flow import forks
 from ..flow.attempt import Faults, interrupted
-from ..flow.background import Background, Busy, later, offload
+from ..flow.background import Background, Busy, later, offload, offload_whole
 from ..flow.waiting import Turns
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
@@ -90,7 +90,7 @@ class Lookup:
             if self.index is None and self.embedder.dimension:
                 self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
             if self._own_index:
-                await offload(getattr(self.index, "load", lambda: None))
+                await offload_whole(getattr(self.index, "load", lambda: None))
             if self.restore is not None:
                 await self.restore()
         except BaseException as fault:

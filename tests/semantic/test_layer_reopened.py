@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from held_model import Held
 from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
+from cachelayer.semantic.index.files import Loaded
 from cachelayer.semantic.index.packed import PackedIndex
+from cachelayer.semantic.index.persistent import PersistentIndex
 from cachelayer.testing import WordEmbedder
 
 TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
@@ -165,6 +168,30 @@ async def test_a_layer_closed_as_it_warms_lets_the_directory_go(tmp_path: Path) 
     await service.ask("something")
     await service.begun.wait()
     await service.layer.aclose()
+    async with Service(tmp_path).layer as next_owner:
+        assert next_owner.stats()["similar"]["state"] == "ready"
+
+
+async def test_a_layer_closed_as_a_thread_reads_the_directory_lets_it_go(tmp_path: Path) -> None:
+    """The thread went on, and held the directory for a layer that was closed."""
+    began, go = asyncio.Event(), threading.Event()
+
+    class Reading(PersistentIndex):
+        def load(self) -> Loaded:
+            loop.call_soon_threadsafe(began.set)
+            assert go.wait(30)
+            return super().load()
+
+    loop, service = asyncio.get_running_loop(), Service(tmp_path)
+    tier = service.layer._similar
+    assert tier is not None
+    tier.make_index = lambda d, identity: Reading(PackedIndex(d), tmp_path / "vectors", identity)
+    await service.ask("something")
+    await began.wait()
+    closing = asyncio.create_task(service.layer.aclose())
+    assert not (await asyncio.wait((closing,), timeout=0.2))[0]
+    go.set()
+    await closing
     async with Service(tmp_path).layer as next_owner:
         assert next_owner.stats()["similar"]["state"] == "ready"
 
