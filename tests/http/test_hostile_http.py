@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from asgi_client import Client, ask
-from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, ScopeMiddleware
+from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, Route, ScopeMiddleware
 from cachelayer.adapters.asgi.routes import MOST_NESTED, Unreadable, parse
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -66,6 +66,20 @@ async def test_a_body_nested_deeply_is_answered_each_time(
     body = json.dumps(ask("x")).replace("{", '{"x":' + '{"a":' * depth + "1" + "}" * depth + ",", 1).encode()
     c = Client(CacheLayerMiddleware(upstream, layer=layer))
     assert [(await c.post(CHAT, body)).status for _ in range(3)] == [200] * 3
+
+
+async def test_a_first_body_of_any_depth_is_answered() -> None:
+    """Where the parser just manages it, and what makes the key, which has a little more on its stack, does not."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await Upstream._reply(send, 200, b"{}", [(b"content-type", b"application/json")])
+
+    for depth in range(880, 1000):
+        layer = CacheLayer(semantic=False)
+        c = Client(CacheLayerMiddleware(app, layer=layer, routes=[Route(CHAT, openai=True)]))
+        body = json.dumps(ask("x")).replace("{", '{"x":' + "[" * depth + "]" * depth + ",", 1).encode()
+        assert (await c.post(CHAT, body)).status == 200
 
 
 @pytest.mark.parametrize("name", ["self", "fields", "call", "_", "args", "kwargs", "ask", "tenant"])
