@@ -213,7 +213,7 @@ class Store(Protocol):
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
         """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept.
 
-        Return how many were stored if some may not be: an older answer in place of one that was made to replace it goes.
+        Return how many were stored if some may not be: an older answer does not replace a newer one.
         """
 
     async def delete(self, keys: Sequence[bytes]) -> int:

@@ -109,7 +109,9 @@ async def test_of_two_answers_made_at_once_the_one_begun_later_stays_whichever_i
     """What was made before a refresh was written after what that brought, and served from then on."""
     one, two = pair
     older = record(payload=b"older")
-    while time.time() < older.created + 0.05:  # more than two clocks differ that were compared through the server
+    while (
+        time.time() < older.created + 0.05
+    ):  # more than two clocks differ that were compared through the server
         await two.sync()
     async with Listener(one) as told:
         assert await two.put([record(payload=b"newer")]) == 1
