@@ -24,6 +24,7 @@ warming         answers made while the model loads
 Restarts:
 
 persistence     entries in a directory
+coming          those that were not taken in yet
 directory       damage there
 arrivals        entries that come from other processes, or from before a restart
 """

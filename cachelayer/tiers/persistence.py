@@ -23,6 +23,7 @@ from ..semantic.pair_log import PairLog
 from ..types import Findable, Reason, Record
 from . import directory
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
+from .coming import Coming
 from .records import record_of
 
 REFUSED = "the disk refused entries"
@@ -42,12 +43,9 @@ class Persistence(Elsewhere):
         self.directory = place
         self.log = EntryLog(place / "entries")
         self._reports = PairLog(place / "apart", PAIR, REPORTED)
-        self.restored = self.discarded = 0
+        self.discarded = 0
         self.failure = ""
-        self._coming: dict[int, Arrival] = {}
-        """Entries on the disk that were not taken in yet, by id."""
-        self._keys: dict[bytes, int] = {}
-        """The ids of the same by key, without those that a call has claimed."""
+        self._coming = Coming(arrivals, self._discard)
         self._opened, self._writing, self._turn = False, Busy(), forks.lock()
         self._owes = False
         """Whether neither what was declared invalid nor the whole log could be removed from the disk yet."""
@@ -62,7 +60,8 @@ class Persistence(Elsewhere):
     def reset(self) -> None:
         """After a fork, the directory is the parent's."""
         self._begin_ids()
-        self._opened, self._coming, self._keys = False, {}, {}
+        self._opened = False
+        self._coming.expect(())
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
 
@@ -101,59 +100,34 @@ class Persistence(Elsewhere):
         indexed = set(self._index.ids().tolist())
         await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
         new = [entry for key, entry in alive.items() if not similar.knows(key)]
-        self._coming = {e.id: Arrival(e.findable, e.record, self._since, e.id) for e in new}
-        entries = list(self._coming.values())
-        self._keys = {entry.item.key: key for key, entry in self._coming.items()}
+        entries = [Arrival(e.findable, e.record, self._since, e.id) for e in new]
+        self._coming.expect(entries)
         for entry in entries:  # exact lookups wait for no vectors
             self.arrivals.remember(entry)
             await asyncio.sleep(0)
         later = [entry for entry in entries if entry.item.partition and entry.id not in indexed]
-        await self._take([entry for entry in entries if not entry.item.partition or entry.id in indexed])
+        await self._coming.take(e for e in entries if not e.item.partition or e.id in indexed)
         if later:
-            self.arrivals.background.spawn_always(partial(self._take, later))
+            self.arrivals.background.spawn_always(partial(self._coming.take, later))
 
     @property
     def _index(self) -> Any:
         return self.arrivals.similar.index
 
-    async def _take(self, entries: Sequence[Arrival]) -> None:
-        for entry in entries:
-            if entry.id in self._coming:  # else it went meanwhile
-                took = await self.arrivals.take(entry)
-                if took is False:
-                    await self._discard([entry.id])
-                elif took:
-                    self._arrived(entry.id)
-                await asyncio.sleep(0)
-
-    def _arrived(self, key: int) -> None:
-        if (entry := self._coming.pop(key, None)) is not None:
-            self._keys.pop(entry.item.key, None)
-            self.restored += 1
-            if entry.item.partition and not self.arrivals.similar.knows(key):  # no longer compared
-                self.arrivals.similar.forget(key, indexed=True)
-
     def awaits(self, digest: int) -> bool:
-        return bool(self._keys) and digest.to_bytes(16, "big") in self._keys
+        return self._coming.awaits(digest)
 
     def claim(self, call: Call) -> bool:
-        entry = self._coming.get(self._keys.pop(call.digest.to_bytes(16, "big"), -1))
-        if entry is None or entry.id is None or entry.item.canonical != call.canonical:
-            return False
-        slot = self.arrivals.remember(entry)
-        kept = slot is not None and slot.resident
-        if kept and entry.plain(call.function):
-            self._arrived(entry.id)
-        return kept
+        return self._coming.claim(call)
 
     async def drain(self, function: str) -> None:
-        await self._take(self.arrivals.waited(function))
+        await self._coming.take(self.arrivals.waited(function))
 
     async def _discard(self, keys: Sequence[int]) -> None:
         """Remove expired entries, vectors without an entry, and entries with ids that this run may give again."""
         for key in keys:
             self.log.drop(key)
-            self._coming.pop(key, None)
+            self._coming.drop(key)
         if keys:
             self.discarded += len(keys)
             await offload(lambda: self._index.remove(np.array(keys, np.int64)))
@@ -200,7 +174,7 @@ class Persistence(Elsewhere):
     def gone(self, slot: Slot) -> None:
         if self._opened:
             self.log.drop(slot.id)
-            self.arrivals.similar.forget(slot.id, indexed=self._coming.pop(slot.id, None) is not None)
+            self._coming.gone(slot)
 
     def listen(self, function: str) -> bool:
         self._write()
@@ -208,8 +182,16 @@ class Persistence(Elsewhere):
 
     def _write(self) -> None:
         due = self._opened and self.log.due and not self._writing
-        if due and self.arrivals.background.spawn(self.maintain):
+        if due and self.arrivals.background.spawn(self._written):
             self._writing.begin()
+
+    async def _written(self) -> None:
+        try:
+            await self.maintain()
+        finally:
+            self._writing.end()
+        if not self.failure:
+            self._write()  # what was kept meanwhile: nobody else may come to have it written
 
     async def maintain(self) -> None:
         """Write what waits; rewrite the log without its dead entries if they are the most."""
@@ -224,13 +206,12 @@ class Persistence(Elsewhere):
                 failed = ""
         finally:
             self.failure = failed
-            self._writing.end()
 
     def _kept(self, write: Callable[[], None]) -> Callable[[], None]:
         return partial(directory.keep, self.log, self._index, write)
 
     def coming(self, declared: Invalidation) -> Sequence[int]:
-        return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
+        return self._coming.covered(declared)
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
         """Make sure that what was dropped cannot come back; if `physically`, nor be found on the disk."""
@@ -296,5 +277,5 @@ class Persistence(Elsewhere):
     def stats(self) -> dict[str, Any]:
         refused = getattr(self._index, "failure", "")
         failure = f"the disk refused vectors: {refused}" if refused else self.failure
-        out = {"restored": self.restored, "discarded": self.discarded, "failure": failure}
+        out = {"restored": self._coming.restored, "discarded": self.discarded, "failure": failure}
         return {**out, "lost": self.log.lost, **self.arrivals.stats()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +207,43 @@ async def test_what_is_gone_takes_no_room_on_the_disk_for_long(tmp_path: Path) -
         await draw(0)
         await layer.flush()
         assert (tmp_path / "entries").stat().st_size < 3 << 20
+
+
+class HoldsOne(ThreadPoolExecutor):
+    """Tells the loop of the first job that made a file grow only when it is let go."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(4)
+        self.file, self.done, self.go = file, threading.Event(), threading.Event()
+
+    def submit(self, job: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        def held() -> Any:
+            before = self.size()
+            out = job(*args, **kwargs)
+            if self.size() > before and not self.done.is_set():
+                self.done.set()
+                self.go.wait(30)
+            return out
+
+        return super().submit(held)
+
+    def size(self) -> int:
+        return self.file.stat().st_size if self.file.exists() else 0
+
+
+async def test_a_flush_writes_what_was_kept_while_the_disk_was_written(tmp_path: Path) -> None:
+    """It stayed in memory until something else was kept: a kill before that lost it."""
+    layer = CacheLayer(index=tmp_path, embedder=WordEmbedder(), policy=Policy(max_error_rate=0))
+    ask = layer.wrap(Gate(lambda question: question.upper(), opened=True), name="ask")
+    async with layer:
+        disk = HoldsOne(tmp_path / "entries")
+        asyncio.get_running_loop().set_default_executor(disk)
+        await ask("reset the hub")
+        while not disk.done.is_set():
+            await asyncio.sleep(0)
+        await ask("mount a camera")
+        await layer._tiers.writeback.drain()
+        before = disk.size()
+        disk.go.set()
+        await layer.flush()
+        assert disk.size() > before
