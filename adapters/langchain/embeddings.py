@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Normalize
 from cachelayer.partial.shelf import STEP, Absent, Shelf
 
 
@@ -23,7 +23,8 @@ class CachedEmbeddings(Embeddings):
 
     def __init__(self, embeddings: Embeddings, layer: CacheLayer, *, name: str, **options: Any) -> None:
         self.inner = embeddings
-        options = {"ttl": "30d", **options, "semantic": False}
+        exactly = Normalize(nfc=False, trim=False)
+        options = {"ttl": "30d", "normalize": exactly, **options, "semantic": False}
         self._shelf = Shelf(layer.wrap(_vector, name=f"embeddings:{name}", **options))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigurationError
 from ..keep.parts import prompt_tag
 from ..path.engine import Engine
+from ..policy import Normalize
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]
@@ -57,7 +58,9 @@ class Prompts:
         def ids(text: str) -> NDArray[np.int32]:
             return np.asarray(encode(text), np.int32)
 
-        options = {"ttl": TTL, **options, "semantic": False, "name": f"tokens:{name}"}
+        exactly = Normalize(nfc=False, trim=False)
+        fixed = {"semantic": False, "name": f"tokens:{name}"}
+        options = {"ttl": TTL, "normalize": exactly, **options, **fixed}
         self._ids = self._registry.wrap(ids, options=options, wire=False)
 
     def ids(self, text: str) -> NDArray[np.int32]:

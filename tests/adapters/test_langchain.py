@@ -206,6 +206,15 @@ async def test_of_a_batch_only_unknown_texts_are_embedded(layer: CacheLayer) -> 
     assert inner.batches == [["ccc"], ["a"]]
 
 
+async def test_a_vector_is_that_of_the_very_text_white_space_and_all(layer: CacheLayer) -> None:
+    inner, texts = CountingEmbeddings(), ["a", "  a", "a\n", "\u00e9", "e\u0301"]
+    cached = CachedEmbeddings(inner, layer, name="counting")
+    assert (
+        cached.embed_documents(texts) == await cached.aembed_documents(texts) == inner.embed_documents(texts)
+    )
+    assert [cached.embed_query(text) for text in texts] == [inner.embed_query(text) for text in texts]
+
+
 async def test_a_long_batch_takes_turns_with_all_others(layer: CacheLayer) -> None:
     cached, texts, turns = (
         CachedEmbeddings(CountingEmbeddings(), layer, name="counting"),

@@ -59,6 +59,14 @@ async def test_ids_of_two_tokenizers_never_meet_and_those_of_one_outlast_a_chang
         assert layer.prompts.ids("a b").tolist() == [5, 5] and calls == ["one", "other"]
 
 
+async def test_ids_are_those_of_the_very_text_white_space_and_all() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        layer.prompts.tokenizer(lambda text: list(map(ord, text)), name="letters")
+        for text in ("a", " a", "a\n", "\u00e9", "e\u0301", " "):
+            assert layer.prompts.ids(text).tolist() == list(map(ord, text))
+            assert layer.prompts.count(text) == len(text)
+
+
 async def test_what_the_graph_holds_goes_with_the_entries_and_versions_are_bounded() -> None:
     policy = Policy(max_bytes=256 * 1024)
     names = [f"d{n}" for n in range(4_000)]
