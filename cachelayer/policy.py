@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from . import checks
 from .durations import Duration, seconds
@@ -276,4 +276,6 @@ def is_coroutine_function(given: object) -> bool:
     return inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None))  # noqa: B004
 
 
+AS_IT_IS: Final = Normalize(nfc=False, trim=False)
+"""For what depends on the very text: vectors, token ids."""
 NOT_TIGHTENED = Tightening()

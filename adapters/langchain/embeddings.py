@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from cachelayer import CacheLayer, Normalize
+from cachelayer import CacheLayer
 from cachelayer.partial.shelf import STEP, Absent, Shelf
+from cachelayer.policy import AS_IT_IS
 
 
 class CachedEmbeddings(Embeddings):
@@ -23,8 +24,7 @@ class CachedEmbeddings(Embeddings):
 
     def __init__(self, embeddings: Embeddings, layer: CacheLayer, *, name: str, **options: Any) -> None:
         self.inner = embeddings
-        exactly = Normalize(nfc=False, trim=False)
-        options = {"ttl": "30d", "normalize": exactly, **options, "semantic": False}
+        options = {"ttl": "30d", "normalize": AS_IT_IS, **options, "semantic": False}
         self._shelf = Shelf(layer.wrap(_vector, name=f"embeddings:{name}", **options))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

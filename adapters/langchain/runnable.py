@@ -18,7 +18,7 @@ from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.exact.answers.kinds import Kinds
 from cachelayer.exact.keys.held import held
 from cachelayer.partial.twin import Twin
-from cachelayer.policy import strings
+from cachelayer.policy import AS_IT_IS, strings
 
 from .configs import configurable, heard
 from .serial import LangChainCodec
@@ -66,7 +66,8 @@ class CachedRunnable(Runnable[Any, Any]):
         ignored = ["config", "made", *strings("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:
-            options["semantic"] = False
+            exactly = {} if _reads_messages(self.runnable) else {"normalize": AS_IT_IS}
+            options = {**exactly, **options, "semantic": False}
         else:
             options["text"] = lambda input, configurable, config=None, made=None: _field(input, text)
         self._step = Twin(layer.wrap(self._invoke, name=name, share_self=True, **options), self._ainvoke)
@@ -124,10 +125,7 @@ class CachedRunnable(Runnable[Any, Any]):
 
     def _asked(self, input: Any) -> Any:
         """What of the input a model reads: LangGraph gives every message an id of its own."""
-        bare = self.runnable
-        while isinstance(bare, RunnableBinding):
-            bare = bare.bound
-        if not isinstance(bare, BaseLanguageModel):
+        if not _reads_messages(self.runnable):
             return input
         if isinstance(input, ChatPromptValue):
             return ChatPromptValue(messages=[_unnamed(one) for one in input.messages])
@@ -144,6 +142,13 @@ class CachedRunnable(Runnable[Any, Any]):
     ) -> Any:
         made.done = True
         return await self.runnable.ainvoke(made.input, config, **configurable["kwargs"])
+
+
+def _reads_messages(runnable: Runnable[Any, Any]) -> bool:
+    """Whether it is a model, alone or with settings bound to it."""
+    while isinstance(runnable, RunnableBinding):
+        runnable = runnable.bound
+    return isinstance(runnable, BaseLanguageModel)
 
 
 def _served(answer: Any, made: _Made) -> Any:

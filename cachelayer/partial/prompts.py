@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigurationError
 from ..keep.parts import prompt_tag
 from ..path.engine import Engine
-from ..policy import Normalize
+from ..policy import AS_IT_IS
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]
@@ -58,9 +58,8 @@ class Prompts:
         def ids(text: str) -> NDArray[np.int32]:
             return np.asarray(encode(text), np.int32)
 
-        exactly = Normalize(nfc=False, trim=False)
         fixed = {"semantic": False, "name": f"tokens:{name}"}
-        options = {"ttl": TTL, "normalize": exactly, **options, **fixed}
+        options = {"ttl": TTL, "normalize": AS_IT_IS, **options, **fixed}
         self._ids = self._registry.wrap(ids, options=options, wire=False)
 
     def ids(self, text: str) -> NDArray[np.int32]:

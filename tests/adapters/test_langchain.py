@@ -271,3 +271,12 @@ async def test_a_runnable_in_a_chain_is_a_step_with_its_config_in_the_key(layer:
     calm = {"configurable": {"tone": "calm"}}
     assert chain.invoke("x", calm).content == (await chain.ainvoke("x", calm)).content == "x calm"
     assert chain.invoke("x").content == "x None" and len(calls) == 2
+
+
+async def test_a_step_that_is_no_model_is_asked_for_the_very_text(layer: CacheLayer) -> None:
+    step = CachedRunnable(RunnableLambda(repr), layer, name="repr")
+    for text in ("a", "  a", "a\n", "e\u0301", "\u00e9"):
+        assert step.invoke(text) == await step.ainvoke(text) == repr(text)
+    model = Counting()
+    asked = CachedRunnable(model, layer, name="model")
+    assert asked.invoke("why?").content == asked.invoke("why? ").content == "answer 1"
