@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -35,14 +34,8 @@ _UNREAD = frozenset(
 ) | {"chunk_position"}
 """Fields of messages that a model is not shown."""
 _NOTHING: tuple[Any, ...] = (None, [], {})
-
-
-@dataclass(slots=True)
-class _Object:
-    """One of LangChain's objects on its way: LangChain's name for its class, and what that makes it of."""
-
-    id: list[str]
-    kwargs: dict[str, Any]
+_CLASS = "\0class"
+"""Beside what one of LangChain's objects is constructed from: LangChain's name for its class."""
 
 
 class LangChainCodec(Codec):
@@ -52,8 +45,8 @@ class LangChainCodec(Codec):
     """
 
     def __init__(self, allowed: Sequence[type[Serializable]] = ()) -> None:
-        super().__init__([_Object])
-        self._allowed = {tuple(cls.lc_id()): cls for cls in (*ALLOWED, *allowed)}
+        super().__init__()
+        self._allowed = {_named(cls): cls for cls in (*ALLOWED, *allowed)}
 
     def encode(self, value: Any) -> bytes:
         """Raises ForeignClass for an object of any other class."""
@@ -73,28 +66,34 @@ class LangChainCodec(Codec):
     def _taken_apart(self, value: Any) -> Any:
         cls = type(value)
         if cls is dict:
+            if _CLASS in value:
+                raise ForeignClass("a mapping that looks like an object of LangChain's stays in memory")
             return {name: one if type(one) is str else self._taken_apart(one) for name, one in value.items()}
         if cls is list or cls is tuple:
             return cls([self._taken_apart(one) for one in value])
         if not isinstance(value, Serializable):
             return str(value) if cls is TextAccessor else value
-        name = tuple(cls.lc_id())
+        name = _named(cls)
         if self._allowed.get(name) is not cls or value.lc_secrets:
             raise ForeignClass(f"{cls.__name__} may not leave the process; allowed=[{cls.__name__}] lets it")
-        made_of = _portable(value).to_json()["kwargs"]
-        return _Object([*name], self._taken_apart(made_of))
+        return {_CLASS: name, **self._taken_apart(_portable(value).to_json()["kwargs"])}
 
     def _made(self, value: Any) -> Any:
         cls = type(value)
         if cls is dict:
-            return {name: one if type(one) is str else self._made(one) for name, one in value.items()}
-        if cls is list or cls is tuple:
-            return cls([self._made(one) for one in value])
-        if cls is not _Object:
-            return value
-        if (known := self._allowed.get(tuple(value.id))) is None:
-            raise ForeignClass(f"{value.id[-1]} is not on the allow-list; allowed=[...] lets it in")
-        return known(**self._made(value.kwargs))
+            of = value.pop(_CLASS, None)
+            made = {name: one if type(one) is str else self._made(one) for name, one in value.items()}
+            return made if of is None else self._class_of(of)(**made)
+        return cls([self._made(one) for one in value]) if cls is list or cls is tuple else value
+
+    def _class_of(self, name: str) -> type[Serializable]:
+        if (found := self._allowed.get(name)) is None:
+            raise ForeignClass(f"{name} is not on the allow-list; allowed=[...] lets it in")
+        return found
+
+
+def _named(cls: type[Serializable]) -> str:
+    return "/".join(cls.lc_id())
 
 
 def _portable(made: Any) -> Any:

@@ -79,8 +79,16 @@ def test_what_is_read_back_is_what_was_written(answer: Any) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [ChatPromptValue(messages=[]), [Document("x", metadata={"color": Color.RED})]],
-    ids=["a class that is not read back", "an enum, which would come back as its value"],
+    [
+        ChatPromptValue(messages=[]),
+        [Document("x", metadata={"color": Color.RED})],
+        {"\0class": "/".join(Document.lc_id()), "page_content": "x"},
+    ],
+    ids=[
+        "a class that is not read back",
+        "an enum, of which its value came back",
+        "what looks like an object",
+    ],
 )
 def test_what_would_come_back_otherwise_or_not_at_all_stays_in_memory(answer: Any) -> None:
     with pytest.raises(ForeignClass):
