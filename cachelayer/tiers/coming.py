@@ -1,4 +1,4 @@
-"""Entries that a directory holds and that were not taken in yet: read at the start, claimed by the calls that need one."""
+"""Entries that a directory holds and that were not taken in yet: a call that needs one claims it, the others follow."""
 
 from __future__ import annotations
 
