@@ -47,7 +47,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
     embedder: a model's name or directory, or an Embedder.
     index: a directory in which answers survive a restart (with a store they do anyway), or a VectorIndex.
     verifier: a Verifier of pairs of texts, or a Decider that makes the whole decision, instead of the built-in one.
-    semantic: "auto" compares by meaning if its extras are installed; if not, True and `index` raise MissingExtra.
+    semantic: "auto" compares by meaning if its extra is installed; else True, `embedder`, `index` raise MissingExtra.
     tenancy: "required" serves calls without a tenant uncached.
     seed: deployments with different seeds have different keys.
     types: your own classes that may occur in answers read from a store or directory.

@@ -192,8 +192,11 @@ def similar_tier(
     if embedder is None or isinstance(embedder, str | Path):
         missing = next((package for package in _LOCAL if find_spec(package) is None), None)
         if missing is not None:
-            if semantic is True or index is not None:
-                require_similar("semantic=True" if semantic is True else f"index={str(index)!r}")
+            if semantic is True:
+                require_similar()
+            for name, given in (("embedder", embedder), ("index", index)):
+                if given is not None:
+                    require_similar(f"{name}={str(given)!r}")
             return None, f"{missing} is not installed (pip install 'cachelayer[cpu,local]')"
         embedder = _model(embedder)
     tier = SimilarTier(

@@ -156,6 +156,13 @@ def test_a_url_that_no_extra_mends_is_told_before_the_extra(monkeypatch: pytest.
         CacheLayer(store="redis://localhost:6379", semantic=False)
 
 
+def test_an_embedder_that_cannot_be_loaded_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who names a model wants it: nothing was compared by meaning, and only the log said so."""
+    monkeypatch.setattr(wiring, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"embedder='bge' needs the package 'onnxruntime'"):
+        CacheLayer(embedder="bge")
+
+
 def test_a_missing_extra_is_an_import_error_as_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wiring, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'cachelayer\[local\]'") as raised:
