@@ -34,8 +34,7 @@ STEP = 32
 class Persistence(Elsewhere):
     """One directory, for one process at a time: `entries`, the index's `vectors/`, the embedder's remembered `texts`.
 
-    An answer survives from the flush that follows its batch of writes; what `invalidate` and `erase` removed is gone
-    from the disk when they return.
+    An answer survives from the next flush on; what `invalidate` and `erase` removed is off the disk when they end.
     """
 
     def __init__(self, place: Path, arrivals: Arrivals) -> None:
