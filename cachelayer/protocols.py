@@ -213,7 +213,7 @@ class Store(Protocol):
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
         """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept.
 
-        Return how many were stored if some may not be: an older answer does not replace a newer one.
+        If some may not be stored, return of how many they or newer ones are there: what the rest replaces goes.
         """
 
     async def delete(self, keys: Sequence[bytes]) -> int:
@@ -267,7 +267,10 @@ class Reports(Protocol):
 
 
 class Change(Protocol):
-    """What another process invalidated: keys, tags or scopes; or everything that may be stale."""
+    """What another process invalidated: keys, tags or scopes; or everything that may be stale.
+
+    A store may also tell the keys under which an answer was `replaced` by one whose making began later.
+    """
 
     keys: Sequence[bytes]
     tags: Sequence[str]

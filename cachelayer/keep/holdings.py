@@ -264,9 +264,12 @@ class Holdings:
     def drop_digest(self, digest: int) -> None:
         """Forget what lies under a digest, in every memory, and keep none that is being made now."""
         self.declare_key(digest)
+        self.let_go(digest)
+
+    def let_go(self, digest: int) -> None:
+        """Forget what lies under a digest, in every memory; what is being made now may be kept."""
         for memory in self.memories:
-            slot = memory.at(digest)
-            if slot is not None:
+            if (slot := memory.at(digest)) is not None:
                 self.drop(memory, slot)
 
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:

@@ -194,6 +194,9 @@ class Invalidations:
             if getattr(self._store, "coherent", False):  # the connection that broke is back
                 self._breaker.hurry()
                 self.settle(now=True)
+        for key in getattr(change, "replaced", ()):
+            self._keeper.let_go(int.from_bytes(key, "big"))
+            self.outdated(key)
         await self._forget(change.tags, change.keys, change.scopes)
 
     async def _forget(self, tags: Sequence[str], keys: Sequence[bytes], scopes: Sequence[bytes] = ()) -> None:

@@ -82,6 +82,7 @@ class Listener:
     def __init__(self, store: RedisStore) -> None:
         self.store = store
         self.keys: list[bytes] = []
+        self.replaced: list[bytes] = []
         self.tags: list[str] = []
         self.scopes: list[bytes] = []
         self.everything = 0
@@ -102,6 +103,7 @@ class Listener:
         async for change in self._changes:
             assert isinstance(change, Changed)
             self.keys += change.keys
+            self.replaced += change.replaced
             self.tags += change.tags
             self.scopes += change.scopes
             self.everything += change.everything

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from fault_proxy import FaultProxy
 from redis_servers import Server
 
@@ -60,4 +61,33 @@ async def test_of_very_many_answers_that_others_replaced_none_outdates_what_is_b
             layer._keeper.drop_digest(digest)
         gate.open()
         await begun
+        assert (await ask.outcome("q")).source is Source.MEMORY
+
+
+@pytest.mark.parametrize("older_first", [True, False])
+async def test_what_a_refresh_brought_stays_though_another_process_replaces_the_answer_meanwhile(
+    server: Server, older_first: bool
+) -> None:
+    """What that one had begun before was taken for newer: what the refresh brought was dropped, that one served."""
+    async with layer_on(server.url) as one, layer_on(server.url) as two:
+        old, new = gates = [Gate(lambda question: "older", opened=True), Gate(lambda question: "newer")]
+        ask, other = (layer.wrap(gate, name="ask") for layer, gate in ((one, old), (two, new)))
+        await ask("q")
+        await one.flush()
+        await old.entered()
+        old.close()
+        begun = []
+        for handle, gate in ((ask, old), (other, new)):
+            begun.append(asyncio.create_task(handle.refresh("q")))
+            await gate.entered()
+            await asyncio.sleep(0.05)  # more than two clocks differ that were compared through the server
+        for number in (0, 1) if older_first else (1, 0):
+            gates[number].open()
+            await begun[number]
+            for layer in (one, two):
+                await layer.flush()
+                await layer._shared.store.sync()  # type: ignore[union-attr]
+                await asyncio.sleep(0)
+        for handle in (other, ask):
+            assert [(await handle.outcome("q")).answer for _ in range(2)] == ["newer"] * 2
         assert (await ask.outcome("q")).source is Source.MEMORY

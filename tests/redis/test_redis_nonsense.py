@@ -66,6 +66,23 @@ async def test_a_push_that_cannot_be_read_ends_the_connection_and_no_more(server
     assert not told
 
 
+@pytest.mark.parametrize("kind", ["l", "e:k", "e:r", "e"])
+async def test_a_push_of_a_name_that_nobody_gives_changes_nothing(server, open_store, kind):
+    """That of a lease ended the connection with a traceback in asyncio's log."""
+    told: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+    name = f"cachelayer:{kind}:{{xyz}}".encode()
+    async with FaultProxy(server.port) as proxy:
+        store = await open_store(f"{proxy.url}?lag=5s")
+        push = b">2\r\n$10\r\ninvalidate\r\n*1\r\n$%d\r\n%b\r\n" % (len(name), name)
+        proxy.garble = lambda data: push + data
+        connections = proxy.connections
+        assert await served(store) is None
+        await store.sync()
+        assert proxy.connections == connections
+    assert not told
+
+
 async def test_a_release_that_is_answered_with_no_number_is_made_by_other_means(server, open_store):
     async with FaultProxy(server.port) as proxy:
         store = await open_store(f"{proxy.url}?lag=5s")

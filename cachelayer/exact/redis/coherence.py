@@ -61,18 +61,18 @@ class Coherence:
         if names is None:
             self.missed(everything=True)
             return
-        keys, digests = [], []
-        for name in names:
-            key, digest = self._names.changed(name)
-            if key is not None:
-                self._mark(key)
-                keys.append(key)
-            elif digest is not None:
-                token = self.table.forget(digest)
-                digests.append((digest, token))
-                if token:
-                    self._relearn(digest)
-        self.news.tell(News(tuple(keys), tuple(digests)))
+        named = self._names
+        deleted = [key for name in names if (key := named.deleted(name)) is not None]
+        replaced = [key for name in names if (key := named.replaced(name)) is not None]
+        for key in (*deleted, *replaced):
+            self._mark(key)
+        digests = []
+        for digest in [digest for name in names if (digest := named.declared(name)) is not None]:
+            token = self.table.forget(digest)
+            digests.append((digest, token))
+            if token:
+                self._relearn(digest)
+        self.news.tell(News(tuple(deleted), tuple(digests), tuple(replaced)))
 
     def missed(self, *, everything: bool) -> None:
         """Something may be unknown here: for ever, or until a silent connection is heard again."""
@@ -281,14 +281,13 @@ class Coherence:
         self._own[key] = token, self._clock.monotonic()
 
     def outdates(self, key: bytes, tomb: Epoch | None, node: Node, started: float) -> bool:
-        """Whether a deletion or a newer answer forbids one whose computation began at `started`."""
+        """Whether a deletion forbids an answer whose computation began at `started`."""
         if tomb is None:
             return False
         token, moment = self._own.get(key, (b"", 0.0))
         if tomb.token == token:
             return started < moment
-        margin = self.margin(node) if tomb.kind == DECLARED else 0.0
-        return tomb.written > started + node.offset - margin
+        return tomb.written > started + node.offset - self.margin(node)
 
     def admits(self, known: Known, node: Node, started: float) -> bool:
         """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation."""

@@ -16,8 +16,8 @@ from .wire import DEP
 VALUE = Struct("<B8s8sdB")
 VERSION, HIDDEN = 1, 2
 """Of a value whose name stands in clear, and of one whose name is encrypted."""
-BORN, DECLARED, REPLACED = 0, 1, 2
-"""Why a token was written: there was none; an invalidation or deletion; an entry was written over another."""
+BORN, DECLARED = 0, 1
+"""Why a token was written: there was none; an invalidation or deletion."""
 NEVER = float("-inf")
 NOBODY = bytes(8)
 """The incarnation of a server that does not tell it."""

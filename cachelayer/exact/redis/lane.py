@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -88,6 +89,11 @@ class Lane:
 
     def _leases_changed(self, names: list[bytes] | None) -> None:
         self.leases.changed(names)
+
+    def overtaken(self, names: list[bytes]) -> None:
+        """There were newer entries than those that this process wrote; called in whatever loop."""
+        with suppress(RuntimeError):  # closed
+            self.loop.call_soon_threadsafe(self._pushed, names)
 
     def begin(self) -> None:
         """Connect in the background, and keep trying."""

@@ -2,8 +2,8 @@
 
     PREFIX:v:{KEY}      an entry                    PREFIX:l:{KEY}      the lease on computing it
     PREFIX:e:k:{KEY}    when it was last deleted    PREFIX:e:DIGEST     the epoch of a tag or a scope
-    PREFIX:n:{KEY}      how to find it by meaning   PREFIX:f            the keys of what was made findable, a stream
-                                                    PREFIX:a            digests of requests kept apart, a stream
+    PREFIX:e:r:{KEY}    written over another        PREFIX:f            the keys of what was made findable, a stream
+    PREFIX:n:{KEY}      how to find it by meaning   PREFIX:a            digests of requests kept apart, a stream
 
 KEY and DIGEST are 32 hexadecimal digits. Everything under PREFIX:e: is watched by every process.
 """
@@ -26,7 +26,9 @@ SEALED = b"x"
 class Names:
     """The names under one prefix. `seal`: what hides the names of tags and scopes, if anything does."""
 
-    __slots__ = ("_entry", "_lease", "_near", "_seal", "_tomb", "_word", "apart", "feed", "prefix", "watched")
+    __slots__ = (
+        "_entry", "_lease", "_near", "_over", "_seal", "_tomb", "_word", "apart", "feed", "prefix", "watched",
+    )  # fmt: skip
 
     def __init__(self, prefix: str, seal: Seal) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
@@ -39,6 +41,7 @@ class Names:
         self.apart = b"%b:a" % self.prefix
         self.watched = b"%b:e:" % self.prefix
         self._tomb = b"%bk:{" % self.watched
+        self._over = b"%br:{" % self.watched
         self._word = b"$%d\r\n%b" % (len(self._entry) + 33, self._entry)
 
     def word(self, key: bytes) -> bytes:
@@ -65,6 +68,10 @@ class Names:
     def tomb(self, key: bytes) -> bytes:
         return self._tomb + hexlify(key) + b"}"
 
+    def over(self, key: bytes) -> bytes:
+        """What is touched when the entry of `key` is written over another."""
+        return self._over + hexlify(key) + b"}"
+
     def epoch(self, digest: bytes) -> bytes:
         return self.watched + hexlify(digest)
 
@@ -88,18 +95,26 @@ class Names:
 
     def leased(self, name: bytes) -> bytes | None:
         """The key whose lease `name` is."""
-        return unhexlify(name[len(self._lease) : -1]) if name.startswith(self._lease) else None
+        return _hex(name[len(self._lease) : -1]) if name.startswith(self._lease) else None
 
-    def changed(self, name: bytes) -> tuple[bytes | None, bytes | None]:
-        """(key, None) for the deletion of an entry, (None, digest) for an epoch, (None, None) for neither."""
-        try:
-            if name.startswith(self._tomb):
-                return unhexlify(name[len(self._tomb) : -1]), None
-            if name.startswith(self.watched):
-                return None, unhexlify(name[len(self.watched) :])
-        except ValueError:
-            pass
-        return None, None
+    def deleted(self, name: bytes) -> bytes | None:
+        """The key of the entry that was deleted, if `name` says so."""
+        return _hex(name[len(self._tomb) : -1]) if name.startswith(self._tomb) else None
+
+    def replaced(self, name: bytes) -> bytes | None:
+        """The key of the entry that was written over another, if `name` says so."""
+        return _hex(name[len(self._over) : -1]) if name.startswith(self._over) else None
+
+    def declared(self, name: bytes) -> bytes | None:
+        """The digest of which `name` is the epoch."""
+        return _hex(name[len(self.watched) :]) if name.startswith(self.watched) else None
+
+
+def _hex(digits: bytes) -> bytes | None:
+    try:
+        return unhexlify(digits)
+    except ValueError:
+        return None
 
 
 def slot_of(name: bytes) -> int:

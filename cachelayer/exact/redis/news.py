@@ -19,10 +19,12 @@ WAITING = 1024
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a push said: keys of entries; digests of tags and scopes, and their tokens until then, as `Table.forget`."""
+    """What a push said: keys of entries deleted, and replaced; digests of tags and scopes, and their tokens until then,
+    as `Table.forget`."""
 
     keys: tuple[bytes, ...] = ()
     digests: tuple[tuple[bytes, bytes | None], ...] = ()
+    replaced: tuple[bytes, ...] = ()
     everything: bool = False
     number: int = 0
     """In the order of what was told."""
@@ -33,12 +35,13 @@ EVERYTHING = News(everything=True)
 
 @dataclass(slots=True)
 class Changed:
-    """A `protocols.Change`: what another process or loop invalidated, deleted or replaced."""
+    """A `protocols.Change`: what another process or loop invalidated, deleted or replaced by a newer one."""
 
     keys: Sequence[bytes] = ()
     tags: Sequence[str] = ()
     scopes: Sequence[bytes] = ()
     everything: bool = False
+    replaced: Sequence[bytes] = ()
 
 
 class Newsroom:
@@ -102,4 +105,5 @@ class Newsroom:
                 scopes.append(name[1:])
             elif known:  # what it was for is gone with it, or hidden from us
                 return Changed(everything=True)
-        return Changed([key for news in pushed for key in news.keys], tags, scopes)
+        keys = [key for news in pushed for key in news.keys]
+        return Changed(keys, tags, scopes, replaced=[key for news in pushed for key in news.replaced])

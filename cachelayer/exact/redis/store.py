@@ -148,12 +148,10 @@ class RedisStore:
         while True:
             reply, node, lane, sequence = asked
             coherence, raw = lane.coherence, await reply
+            if raw is not None and type(raw) is not bytes:
+                raw, node = await bounded(budget, self._follow(lane, key, raw))
             if raw is None:
                 return None
-            if type(raw) is not bytes:
-                raw, node = await bounded(budget, self._follow(lane, key, raw))
-                if raw is None:
-                    return None
             now = node.now()
             try:
                 opened = self._wire.read(raw, key, canonical, now - self._clock.time(), now)
@@ -191,7 +189,7 @@ class RedisStore:
     # writing ------------------------------------------------------------------------------------------------
 
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> int:
-        """Store records until their `stale_until`; returns how many were stored, `refused` counts the others.
+        """Store records until their `stale_until`; returns of how many they or newer ones are there; see `refused`.
 
         A record's computation is taken to have begun `seconds` before `created`: what was invalidated since is not
         stored. Of a key whose lease is among `leases`, an entry by a later holder stays. Raises StoreFault.
@@ -199,7 +197,10 @@ class RedisStore:
         lane = await self._started()
         writer = Writer(self._names, self._clock, self._wire, lane.topology, lane.coherence, self.refused)
         fences = {lease.key: lease.fence for lease in leases if isinstance(lease, RedisLease)}
-        return await writer.put(records, fences)
+        stored = await writer.put(records, fences)
+        for other in tuple(self._lanes.values()) if writer.overtaken else ():
+            other.overtaken(writer.overtaken)
+        return stored
 
     async def delete(self, keys: Sequence[bytes]) -> int:
         """Delete entries, and those under way; returns how many there were. Raises StoreFault."""

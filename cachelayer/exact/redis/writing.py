@@ -12,7 +12,7 @@ from ...protocols import Clock
 from ...types import Reason, Record
 from .calls import Answers, Request, answers, call, moving, other_type
 from .coherence import Coherence, Wanted
-from .epochs import NEVER, REPLACED, Epoch, Known, unpack
+from .epochs import NEVER, Known, unpack
 from .names import Names, digest_of, scope_name, tag_name
 from .node import Node, Role
 from .pipe import pack
@@ -30,7 +30,7 @@ STORE = (
     b"local function at(o,i) return struct.unpack('<d',o,i) end "
     b"if type(old)=='string' and #old==84 and old:sub(1,3)==new:sub(1,3) and at(old,53)<=at(new,45) "
     b"and at(old,53)-at(old,77)>at(new,53)-at(new,77) then return -1 end "
-    b"redis.call('set',KEYS[1],new,'px',ARGV[3]) return 1"
+    b"redis.call('set',KEYS[1],new,'px',ARGV[3]) return #old>0 and 2 or 1"
 )
 """Set an entry unless it was deleted since we looked: a writer that dies in between must leave nothing outdated. Nor in
 place of one whose computation began later, by the times in both (`HEADER`); one from the future does not count, since
@@ -53,7 +53,6 @@ class Draft:
     until: float
     node: Node
     deps: list[Dep] = field(default_factory=list)
-    existed: bool = False
     tomb: bytes = b""
     head: bytes = b""
     """How what was written begins: header, checksum, epochs."""
@@ -75,9 +74,11 @@ class Writer:
         self._past = clock.monotonic() - clock.time()
         """What makes times of our monotonic clock of those in the records, were that other clock set meanwhile."""
         self._topology, self._coherence, self._refused = topology, coherence, refused
+        self.overtaken: list[bytes] = []
+        """Names that say of which entries there were newer ones."""
 
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
-        """How many were stored. Raises StoreFault if some could not be; the others are stored."""
+        """Of how many they or newer ones are there. Raises StoreFault if some could not be stored; the others are."""
         drafts, faults = self._drafts(records)
         drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)
@@ -119,7 +120,7 @@ class Writer:
             replies = _replies(result, faults)
             if replies is None:
                 continue
-            draft.existed, draft.tomb = bool(replies[0]), replies[1] or b""
+            draft.tomb = replies[1] or b""
             if self._wire.newer(replies[0], fences.get(draft.record.key, 0), draft.node.now()):
                 self._refused[Reason.SCHEMA] += 1
             elif self._coherence.outdates(draft.record.key, unpack(replies[1]), draft.node, draft.started):
@@ -176,16 +177,17 @@ class Writer:
             replies = _replies(result, faults)
             if replies is None:
                 continue
-            if replies[0] != 1:
+            over, stored = self._names.over(draft.record.key), replies[0]
+            if stored == -1:
+                self.overtaken.append(over)
+            elif stored in (1, 2):
+                done.append(draft)
+            else:
                 self._refused[Reason.INVALIDATED] += 1
-                if replies[0] == -1:  # what is held here of the older one is to go as well
-                    self._coherence.pushed([self._names.tomb(draft.record.key)])
-                continue
-            done.append(draft)
-            if draft.existed:
-                tell.append(self._tell(draft))
+            if stored == 2:  # those are told who hold what was there before
+                tell.append(Request(over, [pack(b"SET", over, b"", b"PX", 1000), pack(b"UNLINK", over)]))
         await call(self._topology, Role.CONTROL, tell)
-        return len(done) - await self._undo(done)
+        return len(done) + len(self.overtaken) - await self._undo(done)
 
     async def _undo(self, drafts: Sequence[Draft]) -> int:
         """Take back what was declared invalid while it was being stored; how many there were.
@@ -216,14 +218,6 @@ class Writer:
         entry, tomb = self._names.entry(record.key), self._names.tomb(record.key)
         lifetime = max(1, int((draft.until - self._now()) * 1000))
         return Request(entry, [pack(b"EVAL", STORE, 2, entry, tomb, draft.tomb, value, lifetime)])
-
-    def _tell(self, draft: Draft) -> Request:
-        """Push the key to those who hold what was there before; a deletion that is remembered stays remembered."""
-        tomb, node = self._names.tomb(draft.record.key), draft.node
-        mark = Epoch(bytes(8), node.incarnation, draft.started + node.offset, REPLACED).pack()
-        lifetime = int(TOMB * 1000)
-        commands = [pack(b"SET", tomb, mark, b"PX", lifetime, b"NX"), pack(b"PEXPIRE", tomb, lifetime)]
-        return Request(tomb, commands)
 
 
 def _joined(deps: Sequence[Dep]) -> bytes:
