@@ -148,6 +148,19 @@ async def test_an_epoch_that_is_lost_makes_nothing_valid_again(pair, server):
         assert await reason_of(store, mine) is Reason.INVALIDATED
 
 
+async def test_what_was_begun_before_an_invalidation_is_not_stored_though_its_epoch_is_lost(pair, server):
+    """A full server evicts it, and nobody knew of the invalidation any more."""
+    one, two = pair
+    await two.put([record("other", tags=("t",))])
+    begun = record(tags=("t",))
+    await one.invalidate(tags=["t"])
+    for name in server.do("KEYS", "cachelayer:e:*"):
+        server.do("DEL", name)
+    await two.sync()
+    assert await two.put([begun]) == 0
+    assert await two.put([record(tags=("t",))]) == 1
+
+
 async def test_entries_of_a_newer_schema_are_ignored_and_survive(server, open_store):
     old, new = await open_store(server.url, schema=1), await open_store(server.url, schema=2)
     mine = record()

@@ -124,7 +124,8 @@ class Coherence:
             return
         old = self.table.get(digest)
         if old is None or old.token != epoch.token:
-            self.table.learn(digest, learned(epoch, now, node.offset, node.incarnation))
+            lost = self.table.succeeds(digest, epoch.token)
+            self.table.learn(digest, learned(epoch, now, node.offset, node.incarnation, lost=lost))
 
     async def check(self, deps: bytes) -> None:
         """Raises Unusable(INVALIDATED) where one of an entry's tokens is outdated; StoreFault where none can tell."""

@@ -75,11 +75,14 @@ class Known:
     """Whether there is an untrusted value in the way."""
 
 
-def learned(epoch: Epoch, now: float, offset: float, incarnation: bytes) -> Known:
-    """What an epoch tells that was read `now` from this run of a server, whose clock is `offset` ahead of ours."""
+def learned(epoch: Epoch, now: float, offset: float, incarnation: bytes, *, lost: bool) -> Known:
+    """What an epoch tells that was read `now` from this run of a server, whose clock is `offset` ahead of ours.
+
+    `lost`: whether another was known before. If it was evicted, what it told of the last invalidation went with it.
+    """
     written = min(epoch.written - offset, now)  # the server's clock may have been set back since
     standing = written if epoch.incarnation == incarnation != NOBODY else float("inf")
-    return Known(epoch.token, now, written if epoch.kind == DECLARED else NEVER, now, standing)
+    return Known(epoch.token, now, written if epoch.kind == DECLARED or lost else NEVER, now, standing)
 
 
 class Table:
@@ -115,6 +118,12 @@ class Table:
         self._known[digest] = known
         if known.token:
             self._doubted.pop(digest, None)
+
+    def succeeds(self, digest: bytes, token: bytes) -> bool:
+        """Whether `token` comes after another that was known."""
+        known = self._known.get(digest)
+        before = known.token if known is not None and known.token else self._doubted.get(digest, token)
+        return before != token
 
     def forget(self, digest: bytes) -> bytes | None:
         """The token that was known, and may be the current one still; b"" if it was lost; None if none was."""

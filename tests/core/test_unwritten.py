@@ -1,0 +1,41 @@
+"""What is declared invalid before it was written to a store of one's own is not written."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from shelf import Shelf
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.testing import Gate
+from cachelayer.wrap.handles import Handle
+
+
+class Tagged(Shelf):
+    """Forgets by tags."""
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
+        await self.delete([key for key, one in self.held.items() if {*one.tags} & {*tags}])
+
+
+Act = Callable[[CacheLayer, Handle], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "tag": lambda layer, ask: layer.invalidate(tags=["kb"]),
+    "scope": lambda layer, ask: layer.invalidate(scope={"function": "ask"}),
+    "call": lambda layer, ask: ask.invalidate("q"),
+}
+
+
+@pytest.mark.parametrize("max_bytes", [0, 2**20])
+@pytest.mark.parametrize("act", ACTS.values(), ids=list(ACTS))
+async def test_what_is_declared_invalid_on_its_way_to_a_store_does_not_get_there(
+    act: Act, max_bytes: int
+) -> None:
+    """Without a memory it was written a moment after, and served from then on."""
+    async with CacheLayer(store=Tagged(), semantic=False, policy=Policy(max_bytes=max_bytes)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await act(layer, ask)
+        await layer.flush()
+        assert await ask("q") == "answer 2"
