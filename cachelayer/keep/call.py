@@ -218,7 +218,7 @@ class Call:
 
     def in_thread(self) -> Call:
         """The same call of a plain function, to be made on a loop: the function runs in a thread."""
-        twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke))
+        twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke), self.arrived)
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
         twin.held = self.held

@@ -188,18 +188,20 @@ class SharedTier:
         return self.breaker.state is CLOSED and (typical is None or typical >= SLOW)
 
     async def lead_or_wait(self, call: Call, patient: bool = True) -> Landing | None:
-        """Take the lease for a call; or, if `patient`, wait for its holder's answer. None: this process must call."""
+        """Take the lease for a call; or, if `patient`, wait for its holder's answer. None: this process must call.
+
+        What the call has waited for another one in this process counts.
+        """
         key = call.digest.to_bytes(16, "big")
         budget = self._budget(call)
         lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
         if lease is not None:
             call.lease = None if isinstance(lease, Reason) else lease
             return None
-        if not patient:
+        until = call.arrived + call.function.rider_wait
+        patience = min(until, until if call.deadline is None else call.deadline) - self.clock.monotonic()
+        if not patient or patience <= 0:
             return None
-        patience = call.function.rider_wait
-        if call.deadline is not None:
-            patience = min(patience, max(call.deadline - self.clock.monotonic(), 0.0))
         await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
         call.looked = None
         return await self.find(call, riders=True)

@@ -74,6 +74,32 @@ async def _asked(ask: Any, how: str) -> None:
         await _read(await ask([how]), 1 if how == "stream left early" else 9)
 
 
+class Taken(Shelf):
+    """Another process holds each lease."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+        self.go = asyncio.Event()
+
+    async def acquire(self, key: bytes, ttl: float) -> Any:
+        return None
+
+    async def wait(self, key: bytes, timeout: float) -> None:
+        self.waits.append(timeout)
+        await self.go.wait()
+
+
+async def test_who_waited_for_a_call_in_this_process_does_not_wait_as_long_again_for_another_ones() -> None:
+    shelf, calls = Taken(), Calls()
+    async with CacheLayer(store=shelf, semantic=False, policy=Policy(rider_wait="200ms")) as layer:
+        ask = layer.wrap(calls, name="ask")
+        leader, rider = (asyncio.create_task(ask(["q"])) for _ in range(2))
+        assert await rider == "q" and len(shelf.waits) == 1
+        shelf.go.set()
+        assert await leader == "q"
+
+
 @pytest.mark.parametrize(
     "how",
     [
