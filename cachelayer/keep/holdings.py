@@ -165,8 +165,8 @@ class Holdings:
         return epoch != self.epoch and self._declared_since(epoch, made.tags, made.scope, made.digest)
 
     def travels(self, call: Call, slot: Slot) -> bool:
-        """Whether a kept answer may leave the process: it is in memory, or would be if there were one, or if somebody here
-        had listened."""
+        """Whether a kept answer may leave the process: it is in memory, or would be if there were one, or if somebody
+        here had listened."""
         unkept = not call.function.in_memory or call.epoch < self.unheard
         return slot.resident or (unkept and not self.outdated(slot, None, call.epoch))
 
