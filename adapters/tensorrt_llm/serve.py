@@ -42,6 +42,8 @@ class ServeTransport:
         fixed = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
         self._headers = [(name.encode("latin-1"), value.encode()) for name, value in fixed.items()]
         self._patience = connect_timeout
+        self._served = set[str]()
+        """Routes that the server has had."""
         self._http = Http(
             url,
             connect=connect_timeout,
@@ -143,7 +145,8 @@ class ServeTransport:
             response = await self._send(path, body)
             try:
                 if response.status != 200:
-                    raise await self._refusal(response, request)
+                    raise await self._refusal(response, request, path)
+                self._served.add(path)
                 if not request.stream:
                     whole = orjson.loads(await response.read())
                     _raise_error(whole, self.name)
@@ -183,7 +186,7 @@ class ServeTransport:
         except Stale:
             return await self._http.send("POST", path, headers=headers, body=body)
 
-    async def _refusal(self, response: Answer, request: Request) -> BackendError:
+    async def _refusal(self, response: Answer, request: Request, path: str) -> BackendError:
         """Schema errors are {"error": str}, run-time errors have OpenAI's or TensorRT-LLM's shape."""
         raw, status = await response.read(), response.status
         message = raw[:2000].decode("utf-8", "replace")
@@ -194,7 +197,8 @@ class ServeTransport:
         if isinstance(body, dict):
             error = body.get("error", body)
             message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
-        lost = self._lost(status, message, request)
+        told = isinstance(body, dict) and ("error" in body or body.get("object") == "error")
+        lost = self._lost(status, message, request) or (status == 404 and not told and path in self._served)
         if lost or status >= 500 or status in (408, 429):
             page = message.lstrip().startswith("<")  # a proxy's, for a browser
             message = f"{self.name} answers {status}" + ("" if page or not message else f": {message}")

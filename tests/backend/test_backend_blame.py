@@ -28,6 +28,9 @@ class Another(ServeStandin):
         if self.now == "without the model":
             self.requests.append(body)
             return self._reply(writer, 404, GONE)
+        if self.now == "no model server":
+            self.requests.append(body)
+            return self._reply(writer, 404, b"default backend - 404")
         if self.now == "without salts":
             self.chat_fields = CHAT - {"cache_salt"}
         return await super()._generate(path, body, reader, writer)
@@ -78,7 +81,7 @@ def up(llm: TensorRTLLM, address: str) -> int:
     return int(llm.transport.signals()["replicas"][f"http://{address}"]["up"])  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("now", ["without the model", "without salts"])
+@pytest.mark.parametrize("now", ["without the model", "without salts", "no model server"])
 async def test_a_server_that_no_longer_has_what_it_had_costs_no_caller_an_error(
     serve: ServeStandin, now: str
 ) -> None:
@@ -87,6 +90,8 @@ async def test_a_server_that_no_longer_has_what_it_had_costs_no_caller_an_error(
     await other.start()
     llm = fleet_of(serve.address, other.address)
     assert (await llm.start()).salt
+    for _ in range(6):
+        await asked(llm, model="tiny-llama", cache_salt="acme")
     other.now = now
     for place in range(12):
         assert await asked(llm, place % 2 == 0, model="tiny-llama", cache_salt="acme")
