@@ -62,13 +62,14 @@ class Fleet:
 
     async def start(self) -> Capabilities:
         """Start every replica that answers; the others are tried again by requests. Raises Unavailable for
-        none, ConfigurationError for replicas of different models."""
-        now = asyncio.get_running_loop().time()
+        none, ConfigurationError for replicas of different models or if all are other than they were said to be."""
         for member in self.members.values():
             member.models = frozenset()
-        faults = await together(self._begun(member, now) for member in self.members.values())
+        faults = await together(self._begun(member) for member in self.members.values())
         found = [m.capabilities for m in self.members.values() if m.capabilities is not None]
         if not found:
+            if all(isinstance(fault, ConfigurationError) for fault in faults):
+                raise faults[0]
             why = "; ".join(str(fault) for fault in faults)
             raise Unavailable(f"no replica of {sorted(self.members)} answers: {why}") from faults[-1]
         common = self._common_models()
@@ -97,11 +98,13 @@ class Fleet:
             )
         return common
 
-    async def _begun(self, member: Member, now: float) -> BackendError | None:
+    async def _begun(self, member: Member) -> BackendError | ConfigurationError | None:
+        loop, policy = asyncio.get_running_loop(), self.router.policy
         try:
-            await member.begin(self._warm, now)
-        except BackendError as fault:
-            member.capabilities, member.replica.failures = None, self.router.policy.failures
+            await member.begin(self._warm, loop.time())
+        except (BackendError, ConfigurationError) as fault:
+            member.capabilities, member.replica.failures = None, policy.failures
+            member.replica.open_until = loop.time() + policy.cooldown
             return fault
         return None
 

@@ -207,6 +207,20 @@ async def test_those_who_wait_for_a_start_that_fails_are_told_so_by_the_one(serv
     await llm.aclose()
 
 
+async def test_a_replica_that_was_away_at_the_start_is_not_tried_by_the_first_request(
+    servers: list[Slow],
+) -> None:
+    """Where it hangs, its first caller waited for it once more."""
+    llm = fleet_of(servers[:2], router=FOR_LONG)
+    servers[1].healthy = False
+    await llm.start()
+    before = servers[1].connections
+    for i in range(4):
+        assert await said(llm, f"answer {i}") == f"answer {i}"
+    assert servers[1].connections == before
+    await llm.aclose()
+
+
 async def test_closing_tells_who_waits_for_the_start(servers: list[Slow]) -> None:
     llm = fleet_of(servers[:1])
     servers[0].may.clear()

@@ -163,6 +163,23 @@ async def test_a_server_without_a_ready_model_is_unavailable_until_it_has_one(pr
     await llm.aclose()
 
 
+@pytest.mark.parametrize("has", [[], ["another"]], ids=["nothing", "another"])
+async def test_a_replica_that_has_not_loaded_its_model_keeps_no_other_from_the_start(
+    proxy: Proxy, has: list[str]
+) -> None:
+    """One that has loaded another model and not yet this one was a fault of the settings, and nobody was served."""
+    async with served() as other:
+        other.has = has
+        urls = [f"triton://{one.address}" for one in (proxy, other)]
+        llm = TensorRTLLM.connect(urls, headers={"authorization": "Bearer x"}, fleet={"seed": 1})
+        assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
+        await llm.aclose()
+        proxy.has = other.has = ["another"]
+        with pytest.raises(ConfigurationError, match="it has \\['another'\\]"):
+            await llm(prompt="x")
+        await llm.aclose()
+
+
 @pytest.mark.parametrize("model", ["", BLS["name"]])
 @pytest.mark.parametrize("has", [[], ["another"]], ids=["nothing", "another"])
 async def test_a_replica_that_comes_back_without_its_model_costs_no_caller_an_error(
