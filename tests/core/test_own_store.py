@@ -203,7 +203,7 @@ async def test_who_waits_for_another_process_waits_no_longer_than_its_deadline()
         await asks[0]("q")
         with layer.scope(deadline="5s"):
             assert await asks[1]("q") == "answer 1"
-    assert waits[0] == 3600 and 0 < waits[1] <= 5
+    assert 3590 < waits[0] <= 3600 and 0 < waits[1] <= 5
 
 
 @pytest.mark.parametrize(("accepted", "source"), [(60, Source.REDIS), (20, Source.BACKEND)])
