@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, overload
@@ -16,7 +17,7 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.loops import needed_loop
 from .flow.portal import Portal
-from .keep.entered import covering, entered
+from .keep.entered import entered
 from .keep.keeper import Keeper
 from .keep.parts import Noting
 from .keep.scope import Scope
@@ -172,7 +173,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
 
     # scope -------------------------------------------------------------------------------------------------------
 
-    @covering
+    @contextmanager
     def scope(
         self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
     ) -> Iterator[None]:
@@ -189,7 +190,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         with entered(self._scope, old._replace(tenant=tenant, principal=principal, deadline=by)):
             yield
 
-    @covering
+    @contextmanager
     def tighten(self, **fields: Any) -> Iterator[None]:
         """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`, `max_stale`.
 
