@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, overload
@@ -17,7 +16,6 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.loops import needed_loop
 from .flow.portal import Portal
-from .keep.entered import entered
 from .keep.keeper import Keeper
 from .keep.parts import Noting
 from .keep.scope import Scope
@@ -34,6 +32,7 @@ from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
 from .wrap.naming import speaks_openai
 from .wrap.registry import Registry
+from .wrap.scoped import Scoped
 from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 
 R = TypeVar("R")
@@ -173,33 +172,39 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
 
     # scope -------------------------------------------------------------------------------------------------------
 
-    @contextmanager
     def scope(
         self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
-    ) -> Iterator[None]:
-        """Calls inside belong to `tenant` and are made by `principal`; tiers take at most `deadline` from now on."""
-        old = self._scope.get() or Scope()
+    ) -> Scoped:
+        """Calls inside belong to `tenant` and are made by `principal`; tiers take at most `deadline` from now on.
+
+        For `with`, or as a decorator of a function of any kind, whose calls it then covers.
+        """
         for name, given in (("tenant", tenant), ("principal", principal)):
             if given is not None and (not isinstance(given, str) or not given):
                 raise ConfigurationError(name, given, "give a non-empty string")
-        by = old.deadline
-        if deadline is not None:
-            at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)
-            by = at if by is None else min(by, at)
-        tenant, principal = tenant or old.tenant, principal or old.principal
-        with entered(self._scope, old._replace(tenant=tenant, principal=principal, deadline=by)):
-            yield
+        most = None if deadline is None else seconds("deadline", deadline, zero=False)
 
-    @contextmanager
-    def tighten(self, **fields: Any) -> Iterator[None]:
+        def inner(old: Scope) -> Scope:
+            by = old.deadline
+            if most is not None:
+                at = self._clock.monotonic() + most
+                by = at if by is None else min(by, at)
+            return old._replace(
+                tenant=tenant or old.tenant, principal=principal or old.principal, deadline=by
+            )
+
+        return Scoped(self._scope, inner)
+
+    def tighten(self, **fields: Any) -> Scoped:
         """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`, `max_stale`.
 
-        Raises LooseningError if a field would loosen what is already set.
+        For `with`, or as a decorator. Raises LooseningError if a field would loosen what is already set.
         """
-        old = self._scope.get() or Scope()
-        tightening = old.tightening.and_(self._registry.loosest, **fields)
-        with entered(self._scope, old._replace(tightening=tightening)):
-            yield
+
+        def inner(old: Scope) -> Scope:
+            return old._replace(tightening=old.tightening.and_(self._registry.loosest, **fields))
+
+        return Scoped(self._scope, inner)
 
     # the layer as a whole ----------------------------------------------------------------------------------------
 

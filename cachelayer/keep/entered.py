@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import lru_cache
 
 from ..errors import ConfigurationError
@@ -15,26 +15,54 @@ ELSEWHERE = (
     "it did not cover the calls in between, which may have shared answers with everybody; enter it where they are made "
     "(FastAPI runs a dependency in the request's context only if it is `async def`)"
 )
+AGAIN = "one serves one block at a time: write layer.scope(...) or layer.tighten(...) in each `with`"
+_NOBODY, _BUILD = Scope(), Scope._fields.index("build")
 
 
-@contextmanager
-def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
-    """Set `scope` for the calls inside. Raises ConfigurationError if the block ends in another context, but well."""
-    build = enclosing(scope)
-    simple = scope.deadline is None and scope.tightening == NOT_TIGHTENED
-    token = variable.set(scope._replace(build=build, direct=simple))
-    well = False
-    try:
-        yield
-        well = True
-    finally:
+class Entering:
+    """For `with`: calls inside are made in the scope that `inner` makes of the one around them. Entered once at a time.
+
+    Raises ConfigurationError if the block ends in another context, but well.
+    """
+
+    def __init__(self, variable: ContextVar[Scope | None], inner: Callable[[Scope], Scope]) -> None:
+        self.variable, self._inner = variable, inner
+        self._token: Token[Scope | None] | None = None
+
+    def scope(self) -> Scope:
+        """The scope in here."""
+        scope = self._inner(self.variable.get() or Scope())
+        simple = scope.deadline is None and scope.tightening == NOT_TIGHTENED
+        return scope._replace(build=enclosing(scope), direct=simple)
+
+    def __enter__(self) -> None:
+        if self._token is not None:  # whoever leaves first would end the other's
+            raise ConfigurationError("scope", "entered again before it was left", AGAIN)
+        self._token = self.variable.set(self.scope())
+
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        token, self._token = self._token, None
         try:
-            variable.reset(token)
-        except ValueError:  # must not cover an error of the block, or the end of an abandoned generator
-            if well:
+            if token is not None:
+                self.variable.reset(token)
+        except ValueError:
+            if fault is None:  # must not cover an error of the block, or the end of an abandoned generator
                 raise ConfigurationError(
                     "scope", "left in another context than entered in", ELSEWHERE
                 ) from None
+
+
+@contextmanager
+def as_called(variable: ContextVar[Scope | None], scope: Scope | None) -> Iterator[None]:
+    """In the scope of a call that is made later, wherever that is: what the function asks belongs to that, too."""
+    if (variable.get() or _NOBODY)[:_BUILD] == (scope or _NOBODY)[:_BUILD]:
+        yield
+        return
+    token = variable.set(scope)
+    try:
+        yield
+    finally:
+        variable.reset(token)
 
 
 @lru_cache(4096)

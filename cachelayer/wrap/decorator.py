@@ -17,6 +17,7 @@ from ..errors import StoreFault
 from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
 from ..flow.readers import Closable, PlainReader
+from ..keep.entered import as_called
 from ..keep.parts import take_kept
 from ..keep.scope import Scope
 from ..observe.pace import timed
@@ -26,6 +27,8 @@ from .methods import Method
 from .naming import is_method
 
 ScopeOf = Callable[[], Scope | None]
+FACE = ("outcome", "bypass", "refresh", "invalidate", "explain", "aio")
+"""What a wrapped function offers beside being called; `aio` only a plain one."""
 _LONE = frozenset({str, dict})
 """Classes of a single argument whose raw form is looked up without a function call."""
 
@@ -65,7 +68,7 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
     cached = make[kind](handle, current)
     functools.update_wrapper(cached, fn)
     in_thread = InThread(handle) if isinstance(handle, PlainHandle) else None
-    for name in ("outcome", "bypass", "refresh", "invalidate", "explain"):
+    for name in FACE[:-1]:
         setattr(cached, name, getattr(handle, f"{name}_now" if in_thread else name))
     if in_thread:
         cached.aio = in_thread
@@ -213,7 +216,10 @@ def _generator(handle: Handle, current: ScopeOf) -> Any:
 
 
 def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Generator[Any, None, Any]:
-    return (yield from handle.engine.answer_now(handle.call(args, kwargs, scope)))
+    engine = handle.engine
+    with as_called(engine.noting.scope, scope):
+        chunks = engine.answer_now(handle.call(args, kwargs, scope))
+    return (yield from chunks)
 
 
 class Stream(Closable):
@@ -235,11 +241,12 @@ class Stream(Closable):
 
     async def _begin(self) -> None:
         handle, args, kwargs, scope = self._start
-        shortcuts = handle.engine.tiers.shortcuts
-        if handle.function.formed and shortcuts is not None:
-            inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
-        else:
-            inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+        engine, shortcuts = handle.engine, handle.engine.tiers.shortcuts
+        with as_called(engine.noting.scope, scope):
+            if handle.function.formed and shortcuts is not None:
+                inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
+            else:
+                inner = await engine.answer(handle.call(args, kwargs, scope))
         if self._closed:  # meanwhile
             await inner.aclose()
             raise StopAsyncIteration
