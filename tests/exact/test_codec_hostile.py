@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 import zlib
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 import pytest
 import xxhash
-from codec_samples import CODEC, Leaf, Tree
+from codec_samples import CODEC, Color, Leaf, Point, Tree
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.wire.codec import Codec, CodecError, CorruptPayload, NewerSchema
+from cachelayer.exact.wire.codec import Codec, CodecError, CorruptPayload, ForeignClass, NewerSchema
 from cachelayer.types import Reason
 
 
@@ -132,3 +135,81 @@ def test_compression_changes_nothing_but_the_length(piece: bytes, times: int) ->
     packed, plain = Codec(compress=1), Codec(compress=None)
     assert packed.decode(packed.encode(value)) == plain.decode(packed.encode(value)) == value
     assert len(packed.encode(value)) <= len(plain.encode(value))
+
+
+RAN: list[Any] = []
+
+
+@dataclasses.dataclass
+class Acting:
+    n: Any = None
+
+    def __post_init__(self) -> None:
+        RAN.append(self.n)
+
+
+class Texts(str):
+    __slots__ = ()
+
+    def __new__(cls, given: str) -> Texts:
+        RAN.append(given)
+        return super().__new__(cls, given)
+
+
+@pytest.mark.parametrize("tag", "vBneo")
+@pytest.mark.parametrize("cls", [Acting, Texts, Color, Point])
+@pytest.mark.parametrize("rest", [["x"], [1], [None, []], [{}, []]])
+def test_no_class_is_constructed_or_filled_as_one_of_another_kind(
+    tag: str, cls: type, rest: list[Any]
+) -> None:
+    codec = Codec([cls])
+    classes = [[name, allowed.fingerprint] for name, allowed in codec._known.items()]
+    with contextlib.suppress(CodecError):
+        made = codec.decode(forged([classes, {"$": [tag, 0, *rest]}]))
+        assert (type(made), tag) in ((Acting, "o"), (Texts, "B"))
+    assert not RAN
+
+
+def test_what_lies_beside_the_document_is_read_once() -> None:
+    raw = b"x" * 1000
+    for tag in "ubl":
+        assert CODEC.decode(forged([[], [{"$": [tag, [0, 1000]]}]], raw))
+        with pytest.raises(CorruptPayload):
+            CODEC.decode(forged([[], [{"$": [tag, [0, 1000]]}] * 1000], raw))
+
+
+@pytest.mark.parametrize("tag", "szdOCD")
+def test_members_that_all_have_one_hash_are_not_compared_each_with_each(tag: str) -> None:
+    alike = [{"$": ["i", hex(sys.hash_info.modulus * n)]} for n in range(1, 100)]
+    told = [alike] if tag in "sz" else [[[one, 1] for one in alike]]
+    with pytest.raises(CorruptPayload):
+        CODEC.decode(forged([[], {"$": [tag, *(["int"] if tag == "D" else []), *told]}]))
+    for many in (set(range(10_000)), dict.fromkeys([None, True, *map(float, range(2, 5000))])):
+        assert CODEC.decode(CODEC.encode(many)) == many
+
+
+def test_a_fraction_of_any_length_takes_no_square_of_it() -> None:
+    longest = Fraction(2**16_000 + 1, 3**9_000)
+    assert CODEC.decode(CODEC.encode(longest)) == longest
+    with pytest.raises(CorruptPayload):
+        CODEC.decode(forged([[], {"$": ["F", "1" * 5000, "3" * 5000]}]))
+    with pytest.raises(ForeignClass):
+        CODEC.encode(Fraction(2**33_000 + 1, 5))
+
+
+def test_a_time_zone_that_names_a_folder_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package tzdata, where the system has no zones."""
+    (tmp_path / "tzdata/zoneinfo/Somewhere").mkdir(parents=True)
+    for folder in ("tzdata", "tzdata/zoneinfo"):
+        (tmp_path / folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(CorruptPayload):
+        CODEC.decode(forged([[], {"$": ["T", "zone", "Somewhere"]}]))
+
+
+@pytest.mark.parametrize("text", [np.str_(""), np.bytes_(b""), np.str_("x\0"), np.bytes_(b"x\0")])
+def test_a_text_that_numpy_would_read_as_a_shorter_one_stays_in_memory(text: Any) -> None:
+    with pytest.raises(ForeignClass):
+        CODEC.encode([text])

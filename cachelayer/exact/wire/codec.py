@@ -48,6 +48,7 @@ _NONSENSE = (
     ArithmeticError,
     AttributeError,
     LookupError,
+    OSError,  # a time zone that is the name of a folder
     RecursionError,
     TypeError,
     ValueError,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import datetime as dt
+import enum
 import struct
 import uuid
 import zoneinfo
@@ -18,15 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.kinds import ATOMS, Plan, plain_base
-from .writer import BY_TEXT, FACTORIES, UNSET, ForeignClass, Known, NewerSchema, name_of
+from ..answers.kinds import ATOMS, Kind, Plan, is_url, plain_base
+from .writer import BY_TEXT, FACTORIES, LONGEST, UNSET, ForeignClass, Known, NewerSchema, name_of
+
+_ALIKE = 64
+"""Most members of one hash in a set or dictionary."""
 
 
 class Reader:
     """One value on its way in. Raises KeyError, TypeError, ValueError and the like for nonsense."""
 
     def __init__(self, known: Known, classes: list[list[str]], blobs: memoryview) -> None:
-        self.blobs = blobs
+        self.blobs, self._unread = blobs, len(blobs)
         self.plans = [self.plan(known, *entry) for entry in classes]
 
     def plan(self, known: Known, name: str, print_: str) -> Plan:
@@ -50,12 +54,30 @@ class Reader:
         return _READERS[tag[0]](self, *tag[1:])
 
     def items(self, pairs: list[Any]) -> list[tuple[Any, Any]]:
-        return [(self.read(key), self.read(x)) for key, x in pairs]
+        items = [(self.read(key), self.read(x)) for key, x in pairs]
+        _hashed([key for key, _ in items])
+        return items
+
+    def members(self, values: list[Any]) -> list[Any]:
+        """What a set holds."""
+        members = [self.read(x) for x in values]
+        _hashed(members)
+        return members
+
+    def of(self, at: int, *kinds: int) -> Plan:
+        """The class at that place, which is of one of these kinds: no other's constructor runs, no other is filled."""
+        plan = self.plans[at]
+        if plan.kind not in kinds:
+            raise TypeError(f"no such value is of {name_of(plan.cls)}")
+        return plan
 
     def blob(self, place: list[int]) -> memoryview:
         at, n = place
         if not 0 <= at <= at + n <= len(self.blobs):
             raise ValueError("a reference beyond the end")
+        self._unread -= n
+        if self._unread < 0:  # a few bytes of references would become any number of copies
+            raise ValueError("more references than bytes")
         return self.blobs[at : at + n]
 
     def array(self, dtype: Any, shape: list[int], order: Any, place: list[int]) -> Any:
@@ -66,7 +88,7 @@ class Reader:
         return np.frombuffer(self.blob(place), np.lib.format.descr_to_dtype(self.read(dtype)))[0]
 
     def object(self, at: int, held: Any, slots: list[Any]) -> Any:
-        plan = self.plans[at]
+        plan = self.of(at, Kind.OBJECT)
         made = plan.new(plan.cls)
         if plan.set_dict is not None:
             plan.set_dict(made, self.read(held))
@@ -76,21 +98,23 @@ class Reader:
         return made
 
     def named(self, at: int, values: list[Any]) -> Any:
-        cls: Any = self.plans[at].cls
+        cls: Any = self.of(at, Kind.NAMED).cls
         if len(values) != len(cls._fields):
             raise NewerSchema(f"{name_of(cls)} was written with other fields")
         return tuple.__new__(cls, [self.read(x) for x in values])
 
     def valued(self, at: int, value: Any) -> Any:
-        cls: Any = self.plans[at].cls
+        cls: Any = self.of(at, Kind.FIXED).cls
+        if not (issubclass(cls, enum.Flag) or is_url(cls)):
+            raise TypeError(f"{name_of(cls)} is not made by a call")
         return cls(self.read(value))
 
     def derived(self, at: int, value: Any) -> Any:
-        base: Any = plain_base(cls := self.plans[at].cls)
+        base: Any = plain_base(cls := self.of(at, Kind.FIXED).cls)
         return base.__new__(cls, self.read(value))
 
     def member(self, at: int, name: str) -> Any:
-        cls: Any = self.plans[at].cls
+        cls: Any = self.of(at, Kind.FIXED).cls
         return cls.__members__[name]
 
     def buffer(self, code: str, place: list[int]) -> Any:
@@ -110,6 +134,18 @@ class Reader:
                 return cls.fromisoformat(parts[0]).replace(fold=parts[1], tzinfo=_zone(parts[2]))
 
 
+def _hashed(members: list[Any]) -> None:
+    """Raise ValueError where many have one hash, as numbers can be chosen to: each would be compared with each."""
+    if len(members) > _ALIKE and max(Counter(map(hash, members)).values()) > _ALIKE:
+        raise ValueError("too many members of one hash")
+
+
+def _fraction(over: str, under: str) -> Fraction:
+    if len(over) + len(under) > LONGEST:
+        raise ValueError("a fraction too long to be reduced")
+    return Fraction(int(over, 16), int(under, 16))
+
+
 def _zone(given: Any) -> dt.tzinfo | None:
     if given is None or isinstance(given, str):
         return zoneinfo.ZoneInfo(given) if given else None
@@ -127,12 +163,12 @@ _READERS: dict[str, Callable[..., Any]] = {
     "l": lambda r, place: np.frombuffer(r.blob(place), "<f8").tolist(),
     "d": lambda r, pairs: dict(r.items(pairs)),
     "t": lambda r, values: tuple(r.read(values)),
-    "s": lambda r, values: set(r.read(values)),
-    "z": lambda r, values: frozenset(r.read(values)),
+    "s": lambda r, values: set(r.members(values)),
+    "z": lambda r, values: frozenset(r.members(values)),
     "b": lambda r, place: bytes(r.blob(place)),
     "c": lambda r, real, imag: complex(r.read(real), r.read(imag)),
     "x": lambda r, name, text: BY_TEXT[name](text),
-    "F": lambda r, over, under: Fraction(int(over, 16), int(under, 16)),
+    "F": lambda r, over, under: _fraction(over, under),
     "U": lambda r, text: uuid.UUID(hex=text),
     "r": lambda r, values: range(*r.read(values)),
     "a": Reader.buffer,

@@ -32,6 +32,8 @@ from .hints import fingerprint
 MAX_DEPTH = 100
 UNSET = {"$": ["-"]}
 _FLOATS = {float}
+LONGEST = 8192
+"""Hexadecimal digits of a fraction that travels: reducing a longer one takes the square of its length."""
 _VECTOR = 64
 """Floats in a row from which they travel as raw doubles: a third of the bytes of JSON, and read faster."""
 FACTORIES: dict[str, Any] = {cls.__name__: cls for cls in (list, dict, set, int, float, str, tuple, bool)}
@@ -235,7 +237,10 @@ class Writer:
         if BY_TEXT.get(cls.__name__) is cls:
             return self.tag("x", cls.__name__, str(value))
         if cls is Fraction:
-            return self.tag("F", hex(value.numerator), hex(value.denominator))
+            over, under = hex(value.numerator), hex(value.denominator)
+            if len(over) + len(under) > LONGEST:
+                raise ForeignClass("a fraction of many thousand digits stays in memory")
+            return self.tag("F", over, under)
         if cls is uuid.UUID:
             return self.tag("U", value.hex)
         if cls is range:
@@ -248,6 +253,13 @@ class Writer:
         if is_url(cls):
             return self.tag("v", self.place(plan), str(value))
         if issubclass(cls, np.generic):
+            if isinstance(value, str | bytes) and value[-1:] in (
+                "",
+                b"",
+                "\0",
+                b"\0",
+            ):  # numpy's end before those
+                raise ForeignClass("a numpy text that is empty, or ends in NUL, stays in memory")
             return self.tag("N", self.dtype(value.dtype, depth), self.blob(value.tobytes()))
         base: Any = plain_base(cls)
         if base is not None:
