@@ -163,6 +163,8 @@ def in_zone(name: str) -> datetime.datetime:
         (range(5), range(0, 5, 2)),
         ({1, 2}, {1, 3}),
         (np.float32(0.1), np.float64(0.1)),
+        (np.str_("a\0"), np.str_("a")),
+        (np.bytes_(b"a\0"), np.bytes_(b"a")),
         (np.datetime64("2020"), np.datetime64("2020-01-01")),
         (np.timedelta64(5, "M"), np.timedelta64(5, "Y")),
         (np.timedelta64(5, "ns"), 5),

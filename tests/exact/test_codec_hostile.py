@@ -213,3 +213,9 @@ def test_a_time_zone_that_names_a_folder_is_no_answer(
 def test_a_text_that_numpy_would_read_as_a_shorter_one_stays_in_memory(text: Any) -> None:
     with pytest.raises(ForeignClass):
         CODEC.encode([text])
+
+
+def test_a_forged_name_of_a_class_writes_no_lines_of_its_own_into_a_log() -> None:
+    with pytest.raises(ForeignClass) as caught:
+        CODEC.decode(forged([[["x\nERROR forged" + "x" * 10_000, ""]], {"$": ["o", 0, {}, []]}]))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200

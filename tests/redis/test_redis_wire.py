@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 from contextlib import suppress
 
@@ -212,3 +214,21 @@ def test_a_key_that_is_none_is_named_without_being_shown(rings):
     assert fault.value.field in ("signing_keys", "encrypt_keys")
     assert "short" not in str(fault.value)
     assert "text" not in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"created": math.nan}, {"fresh_until": math.inf}, {"stale_until": math.nan}, {"seconds": math.nan},
+        {"seconds": -math.inf}, {"tags": (1,)}, {"tags": ({},)}, {"text": 1}, {"principal": {}},
+        {"id": "x"}, {"id": None}, {"id": 1.5},
+    ],
+)  # fmt: skip
+def test_an_entry_whose_times_or_meta_are_of_another_kind_is_corrupt(changed):
+    """Forged: they spoiled sums in `stats()`, or reached the caller as errors where an outcome names its entry."""
+    one, sound = wire(Seal()), record()
+    forged = dataclasses.replace(sound, **changed)
+    with pytest.raises(Unusable) as caught:
+        opened = one.read(written(forged, one), sound.key, sound.canonical, 0.0, sound.created)
+        assert opened is not None and opened[0].id is not None
+    assert caught.value.reason is Reason.CORRUPT

@@ -207,7 +207,7 @@ def _bytes(value: Any) -> Tree:
 def _scalar(value: np.generic) -> Tree:
     if value.dtype.hasobject:
         raise NotKeyable(f"numpy scalar of dtype {value.dtype}")
-    plain = value.item()
+    plain = value[:] if isinstance(value, str | bytes) else value.item()  # which drops NULs at the end
     if isinstance(value, np.datetime64 | np.timedelta64 | np.void) or isinstance(plain, np.generic):
         return _tag("scalar", _array(np.asarray(value)))
     return tree(plain)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from math import isfinite
 from struct import Struct, error
 from typing import Any, NamedTuple
 
@@ -74,6 +75,8 @@ class Stored(Record):
         key, canonical, stale, body, scope, meta, end = self._source
         try:
             tags, *rest = orjson.loads(memoryview(body)[meta:end])
+            if not ({str}.issuperset(map(type, tags)) and tuple(map(type, rest)) in _REST):
+                raise TypeError
             values = (key, canonical, stale, body[scope:meta], tuple(tags), *rest)
             for put, value in zip(_SET_COLD, values, strict=True):
                 put(self, value)
@@ -101,6 +104,8 @@ class Stored(Record):
 
 
 _CHECKSUM = Struct("<Q")
+_REST = {(text, str, str, int) for text in (str, type(None))}
+"""Of what classes a text, a function, a principal and an id are."""
 _new = object.__new__
 _SET_COLD = [vars(Record)[name].__set__ for name in COLD]
 _set_payload, _set_created, _set_fresh, _set_seconds, _set_tokens = (
@@ -175,6 +180,10 @@ class Wire:
             raise Unusable("an entry's lengths are wrong", Reason.CORRUPT)
         if canonical_length != len(canonical) or not body.startswith(canonical, text):
             return None
+        if not isfinite(
+            created + fresh + stale + seconds
+        ):  # what is no number spoils every sum that it is added to
+            raise Unusable("an entry's times are no numbers", Reason.CORRUPT)
         if stale <= now:
             raise Unusable("an entry is past its time", Reason.EXPIRED)
         record = _new(Stored)

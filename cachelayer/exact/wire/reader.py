@@ -36,7 +36,8 @@ class Reader:
     def plan(self, known: Known, name: str, print_: str) -> Plan:
         allowed = known.get(name)
         if allowed is None:
-            raise ForeignClass(f"{name} is not on the allow-list; types=[...] on the layer lets it in")
+            shown = ascii(name)[1:-1][:100]  # whatever whoever wrote it calls it: this is logged
+            raise ForeignClass(f"{shown} is not on the allow-list; types=[...] on the layer lets it in")
         if allowed.fingerprint != print_:
             raise NewerSchema(f"{name} was written with other fields")
         return allowed.plan

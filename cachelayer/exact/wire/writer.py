@@ -292,10 +292,7 @@ class Writer:
 
 def encodes(text: str) -> bool:
     """Whether a text is one in UTF-8, too: whether it is free of lone surrogates."""
-    if text.isascii():
-        return True
     try:
-        text.encode()
+        return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
-    return True
