@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any
 
 from orjson import dumps
@@ -25,6 +26,7 @@ from ..tiers.shortcuts import Shortcuts
 from .handles import Handle, InThread, PlainHandle
 from .methods import Method
 from .naming import is_method
+from .passed import Passed, passed
 
 ScopeOf = Callable[[], Scope | None]
 FACE = ("outcome", "bypass", "refresh", "invalidate", "explain", "aio")
@@ -219,6 +221,8 @@ def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Ge
     engine = handle.engine
     with as_called(engine.noting.scope, scope):
         chunks = engine.answer_now(handle.call(args, kwargs, scope))
+    if type(chunks) is GeneratorType:
+        chunks = Passed(chunks, engine.noting.scope, scope)
     return (yield from chunks)
 
 
@@ -247,6 +251,8 @@ class Stream(Closable):
                 inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
             else:
                 inner = await engine.answer(handle.call(args, kwargs, scope))
+        if type(inner) is AsyncGeneratorType:
+            inner = passed(inner, engine.noting.scope, scope)
         if self._closed:  # meanwhile
             await inner.aclose()
             raise StopAsyncIteration

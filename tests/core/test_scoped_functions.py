@@ -161,6 +161,16 @@ async def test_a_stream_belongs_to_the_scope_it_was_made_in_with_all_that_its_fu
         assert await nobody_has("q")
 
 
+async def test_a_stream_that_is_passed_on_uncached_belongs_to_its_scope_as_well() -> None:
+    unkept = LAYER.tighten(no_cache=True, no_store=True)
+    for made in (stream, stream_now):
+        with acme, unkept:
+            chunks: Any = made("q")
+        assert await told(chunks) == ["q"]
+        ask_now("read on")
+        assert await nobody_has("q") and not await nobody_has("read on")
+
+
 async def test_one_scope_serves_one_block_after_the_other_and_never_two_at_once() -> None:
     both = LAYER.scope(tenant="acme")
     for _ in range(2):
