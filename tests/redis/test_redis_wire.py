@@ -14,9 +14,11 @@ from redis_records import record
 from xxhash import xxh3_64_intdigest
 
 from cachelayer.errors import ConfigurationError, Unusable
+from cachelayer.exact.redis.feed import Feed
+from cachelayer.exact.redis.names import Names
 from cachelayer.exact.redis.seal import Seal
 from cachelayer.exact.redis.wire import HEADER, PEEK, SUMMED, Wire, digests
-from cachelayer.types import Reason, Record
+from cachelayer.types import Findable, Reason, Record, Turn
 
 pytest.importorskip("cryptography")
 
@@ -232,3 +234,25 @@ def test_an_entry_whose_times_or_meta_are_of_another_kind_is_corrupt(changed):
         opened = one.read(written(forged, one), sound.key, sound.canonical, 0.0, sound.created)
         assert opened is not None and opened[0].id is not None
     assert caught.value.reason is Reason.CORRUPT
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"function": []},
+        {"text": None},
+        {"until": "soon"},
+        {"tenant": 1},
+        {"turns": (Turn("user", 1),)},
+        {"identity": {}},
+    ],
+)
+def test_an_announcement_whose_parts_are_of_another_kind_is_passed_over(changed):
+    """Forged: who could not read on from one heard of no answers any more."""
+    feed = Feed(Names("p", Seal()), None, Seal(), 10)
+    sound = Findable(
+        b"k" * 16, b"canonical", b"partition", "app.ask", "text", NOW, "acme", (Turn("user", "hi"),), "m"
+    )
+    item = dataclasses.replace(sound, **changed)
+    assert feed._read(item.key, feed._write(item)) == (None if changed else sound)

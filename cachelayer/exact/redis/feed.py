@@ -127,6 +127,11 @@ def _parsed(key: bytes, body: bytes) -> Findable:
     meta, canonical, partition = _SIZES.unpack_from(body)
     at = _SIZES.size
     function, text, until, tenant, turns, identity = orjson.loads(body[at : at + meta])
+    said = [function, text, identity, *(word for turn in turns for word in turn)]
+    if not (
+        {str}.issuperset(map(type, said)) and type(until) in (int, float) and isinstance(tenant, str | None)
+    ):
+        raise TypeError  # here, for whoever reads on from such an announcement would come no further
     at += meta
     vector = np.frombuffer(body, "<f2", offset=at + canonical + partition).astype(np.float32)
     norm = float(np.linalg.norm(vector))
