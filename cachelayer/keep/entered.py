@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ..errors import ConfigurationError
 from ..policy import NOT_TIGHTENED
-from .scope import Scope, enclosing
+from .scope import Block, Scope, enclosing, left
 
 ELSEWHERE = (
     "it did not cover the calls in between, which may have shared answers with everybody; enter it where they are made "
@@ -29,22 +29,26 @@ class Entering:
         self.variable, self._inner = variable, inner
         self._token: Token[Scope | None] | None = None
 
-    def scope(self) -> Scope:
+    def scope(self, block: Block | None = None) -> Scope:
         """The scope in here."""
         scope = self._inner(self.variable.get() or Scope())
         simple = scope.deadline is None and scope.tightening == NOT_TIGHTENED
-        return scope._replace(build=enclosing(scope), direct=simple)
+        return scope._replace(build=enclosing(scope), direct=simple, block=block)
 
     def __enter__(self) -> None:
         if self._token is not None:  # whoever leaves first would end the other's
             raise ConfigurationError("scope", "entered again before it was left", AGAIN)
-        self._token = self.variable.set(self.scope())
+        self._block = Block(self.variable.get())
+        self._token = self.variable.set(self.scope(self._block))
 
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
         token, self._token = self._token, None
+        if token is None:
+            return
+        inner = self.variable.get()
         try:
-            if token is not None:
-                self.variable.reset(token)
+            self.variable.reset(token)
+            self.variable.set(left(inner, self._block))
         except ValueError:
             if fault is None:  # must not cover an error of the block, or the end of an abandoned generator
                 raise ConfigurationError(

@@ -37,6 +37,30 @@ def enclosing(scope: Scope) -> Build | None:
     return None if build is None or build.ambient else build
 
 
+class Block:
+    """One `with` that is under way; `outer` is the scope around it, None once it is left."""
+
+    __slots__ = ("outer",)
+
+    def __init__(self, outer: Scope | None) -> None:
+        self.outer = outer
+
+
+def left(inner: Scope | None, block: Block) -> Scope | None:
+    """The scope that holds once `block` is left, where `inner` holds: what was entered in it and goes on, as in two
+    generators that are read in turn, is then around no more than what was around both."""
+    outer, block.outer = block.outer, None
+    if inner is None or inner.block is block:
+        return outer
+    around = inner.block
+    while around is not None and around.outer is not None:
+        if around.outer.block is block:
+            around.outer = outer
+            break
+        around = around.outer.block
+    return inner
+
+
 class Scope(NamedTuple):
     """What `layer.scope` and `layer.tighten` set, read when a function is called."""
 
@@ -50,10 +74,14 @@ class Scope(NamedTuple):
     direct: bool = True
     """Whether nothing but the tenant and an answer in the making decides how calls are answered: only then may they be
     looked up by the raw form of their arguments."""
+    block: Block | None = None
+    """Where it was set."""
 
 
 def making(scope: Scope | None, build: Build) -> Scope:
     """The same scope, in which `build` is being made: written out, it takes half the time of `_replace`."""
     if scope is None:
         return Scope(build=build)
-    return Scope(scope.tenant, scope.principal, scope.deadline, scope.tightening, build, scope.direct)
+    return Scope(
+        scope.tenant, scope.principal, scope.deadline, scope.tightening, build, scope.direct, scope.block
+    )

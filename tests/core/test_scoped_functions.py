@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -180,6 +181,28 @@ async def test_one_scope_serves_one_block_after_the_other_and_never_two_at_once(
                 pass
             assert (await ask.outcome("q")).source is Source.MEMORY
     assert await nobody_has("q")
+
+
+async def test_generators_that_are_read_in_turn_end_their_own_scopes_in_any_order() -> None:
+    def named(tenant: str) -> Iterator[bool]:
+        with LAYER.scope(tenant=tenant):
+            for _ in range(2):
+                ask_now(tenant)
+                yield ask_now.explain(tenant).verdict == "exact hit"
+
+    for order in itertools.permutations(range(3)):
+        await LAYER.erase()
+        ask_now("mine")
+        steps: list[Any] = [named(f"{n}") for n in range(3)]
+        assert all(map(next, steps))
+        with acme:
+            for n in order[:2]:
+                steps[n].close()
+            ask_now("acme's")
+        assert next(steps[order[2]])
+        steps[order[2]].close()
+        assert not await nobody_has("mine")
+        assert all([await nobody_has(question) for question in ("0", "1", "2", "acme's")])
 
 
 async def test_a_decorator_tightens_as_a_block_does_at_each_call() -> None:
