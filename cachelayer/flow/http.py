@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
@@ -58,6 +58,10 @@ class Answer:
         http.answers.add(self)
         self.status: int = response.status
         self.headers: Headers = response.raw_headers
+        bodiless = response.method == "HEAD" or self.status in (204, 304)
+        framed = "content-length" in response.headers or "transfer-encoding" in response.headers
+        self._until_end = not (bodiless or framed)
+        """Whether the end of the connection is that of the body."""
 
     def header(self, name: str) -> str:
         """The value of a header, '' if there is none."""
@@ -83,7 +87,14 @@ class Answer:
             if piece:
                 yield piece
             elif not ends or content.at_eof():  # what has no body ends a chunk again and again
+                self._check_end()
                 return
+
+    def _check_end(self) -> None:
+        """Raises HttpFault for a body that only a lost connection ended, which aiohttp takes for whole."""
+        lost = self._response._protocol.exception() if self._until_end else None
+        if isinstance(lost, OSError):
+            raise self._http.as_http_fault(self._http.torn(str(lost))) from lost
 
     def _rest(self) -> bytes:
         """What came before a connection broke and was not read yet: aiohttp itself gives no more of it out."""
@@ -157,6 +168,7 @@ class Http:
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
         self._trust: Any = _trusted(trust) if parts.scheme == "https" else True
         self.closed: Any = partial(self._aiohttp.ClientConnectionError, "the client was closed")
+        self.torn: Any = self._aiohttp.ClientPayloadError
         self.answers: WeakSet[Answer] = WeakSet()
         """Those that may still be read."""
         self._session: Any = None
@@ -177,7 +189,7 @@ class Http:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             lib, self._loop = self._aiohttp, loop
-            connector = lib.TCPConnector(**self._connections, ssl=self._trust)
+            connector = _connector(lib)(**self._connections, ssl=self._trust)
             timeout = lib.ClientTimeout(total=None, connect=self._connect, sock_read=self._read)
             self._session = lib.ClientSession(
                 connector=connector, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,
@@ -231,6 +243,19 @@ class Http:
             for answer in list(self.answers):
                 answer.cut()
             await session.close()
+
+
+@cache
+def _connector(lib: Any) -> Any:
+    class Connector(lib.TCPConnector):  # type: ignore[misc]
+        async def _get(self, *asked: Any) -> Any:
+            """A kept connection on which nothing came since its last answer: what came unasked, as the 408 by which some
+            servers say that they close it, aiohttp takes for the answer to the next request."""
+            while (kept := await super()._get(*asked)) is not None and kept.protocol.should_close:
+                kept.close()
+            return kept
+
+    return Connector
 
 
 def seconds_until(date: str, now: str = "") -> float | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -179,6 +182,51 @@ async def test_a_client_that_is_closed_leaves_nobody_waiting_and_asks_nothing_ag
                 await asyncio.wait_for(work, 5)
             assert not isinstance(told.value, Stale)
         assert len(asked) == 2 and begun._response.connection is None
+
+
+async def test_what_came_unasked_on_a_kept_connection_answers_no_request() -> None:
+    """As some servers send 408 before they close one."""
+    connections: list[Writer] = []
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        line, *_ = await request_of(reader)
+        connections.append(writer)
+        writer.write(OK + b"content-length: 1\r\n\r\n" + line.split()[1][-1:])
+        await reader.read()
+
+    async with talking(talk) as http:
+        assert await http.whole("GET", "/1") == (200, b"1")
+        connections[0].write(b"HTTP/1.1 408 Request Time-out\r\ncontent-length: 0\r\n\r\n")
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(http.base).port)
+        writer.write(b"GET /2 HTTP/1.1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n2")  # by now what was sent before it has come, too
+        writer.close()
+        assert await http.whole("GET", "/3") == (200, b"3") and len(connections) == 3
+
+
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_body_that_only_a_lost_connection_ended_is_not_whole(reset: bool) -> None:
+    """Where nothing else says how long it is, the connection's end is its own; that of a killed server is reset."""
+    begun = asyncio.Event()
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        await request_of(reader)
+        writer.write(OK + b"connection: close\r\n\r\none")
+        await begun.wait()
+        if reset:
+            at_once = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            writer.transport.abort()
+
+    async with talking(talk) as http:
+        pieces = (await http.send("GET", "/")).pieces()
+        assert await anext(pieces) == b"one"
+        begun.set()
+        if reset:
+            with pytest.raises(HttpFault, match="ClientPayloadError"):
+                await anext(pieces)
+        else:
+            assert [piece async for piece in pieces] == []
 
 
 async def test_a_server_that_says_nothing_is_given_up() -> None:
