@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -106,6 +107,32 @@ async def test_a_stream_that_breaks_off_after_its_last_word_is_whole(gateway: An
     c = gateway(await saying(head + b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in (event, DONE))))
     first, again = [await c.chat("hello", stream=True) for _ in range(2)]
     assert first.body == event + DONE and first.complete and again.hit
+
+
+async def test_a_stream_whose_length_was_told_ends_with_an_error_event_when_it_breaks_off(
+    gateway: Any, saying: Any, serving: Serving
+) -> None:
+    async with httpx.AsyncClient(base_url=serving(gateway(await saying(EVENTS)).app).url) as client:
+        answer = await client.post("/v1/responses", json={"stream": True})
+    assert answer.content.startswith(b'data: {"choices":[]}\n\n') and b'"error"' in answer.content
+
+
+async def test_a_compressed_stream_that_breaks_off_is_cut(gateway: Any, saying: Any) -> None:
+    """A plain event within it could be taken for the end of the rest, or for nothing."""
+    sent = gzip.compress(b'data: {"choices":[]}\n\n')[:12]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n"
+    c = gateway(await saying(head + b"content-length: 99\r\n\r\n" + sent))
+    answer = await c.post("/v1/responses", b'{"stream": true}')
+    assert (answer.status, answer.body, answer.complete) == (200, sent, False)
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_nobody_waits_for_a_body_whose_length_was_told_and_which_never_comes(
+    gateway: Any, saying: Any, status: int
+) -> None:
+    url = await saying(b"HTTP/1.1 %d Odd\r\netag: a\r\ncontent-length: 1234\r\n\r\n" % status)
+    answer = await gateway(url).post("/v1/files/1/content", b"", method="GET")
+    assert answer.complete and answer.header("etag") == "a" and not answer.header("content-length")
 
 
 async def test_a_stream_that_the_gateways_own_end_cuts_is_no_failure_of_its_upstream(

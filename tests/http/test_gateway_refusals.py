@@ -123,9 +123,11 @@ async def test_where_the_gateway_has_a_key_for_the_upstream_clients_keep_theirs(
     assert seen.get(b"x-api-key") == (None if own else b"sk-mine")
 
 
-async def test_a_server_that_echoes_requests_tells_nobody_the_gateways_key(
-    gateway: Any, serving: Serving
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT"])
+async def test_a_request_for_an_echo_or_a_tunnel_goes_no_further(
+    gateway: Any, serving: Serving, method: str
 ) -> None:
+    """The echo would tell its reader the gateway's key."""
     upstream = Busy(200)
-    answer = await gateway(serving(upstream).url, own=True).post("/v1/models", b"", method="TRACE")
+    answer = await gateway(serving(upstream).url, own=True).post("/v1/models", b"", method=method)
     assert (answer.status, upstream.heads) == (405, [])

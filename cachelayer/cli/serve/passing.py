@@ -16,6 +16,8 @@ HOP = frozenset({
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
 _SEEN = bytes(32 if (one < 32 and one != 9) or one == 127 else one for one in range(256))
 """A control character in a header is a space (RFC 9110, section 5.5): the server that we run in refuses it."""
+_BODILESS = frozenset({204, 304})
+"""Their Content-Length is that of another answer (RFC 9110, section 8.6); the server that we run in waits for it."""
 MAX_HELD = 2**20
 """Bytes of a JSON answer on a cached route that are held until its end: who waits for it wants all of it."""
 
@@ -29,14 +31,17 @@ def options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
 async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     """Nothing is told before the first piece came, nor of JSON of up to `held` bytes before its end: until then
     HttpFault is raised, and another upstream can stand in. What broke off later is given back: a stream was ended with
-    an error event, anything else is left without its end, and the server that we run in cuts it for its caller. A
-    stream that said [DONE] is whole. The date is told by that server."""
+    an error event, anything else (a compressed stream, too: no event can follow) is left without its end, and the
+    server that we run in cuts it for its caller. A stream that said [DONE] is whole. That server tells the date."""
     kind = response.header("content-type").partition(";")[0].strip().lower()
-    stream, whole = kind == "text/event-stream", kind.endswith(("/json", "+json"))
+    plain = response.header("content-encoding").strip().lower() in ("", "identity")
+    stream, whole = plain and kind == "text/event-stream", kind.endswith(("/json", "+json"))
     pieces = response.pieces()
     early, over = await _early(pieces, held if whole else 0)
     given = [(name.lower(), value.translate(_SEEN)) for name, value in response.headers]
     hop = HOP | {b"date"} | options(given)
+    if stream or response.status in _BODILESS:  # the error event of a stream is longer
+        hop |= {b"content-length"}
     headers = [one for one in given if one[0] not in hop]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": early, "more_body": not over})

@@ -32,6 +32,8 @@ _BETWEEN = frozenset({502, 504})
 """Of these what a proxy says of a server that may have acted."""
 _ONCE = frozenset({"POST", "PATCH"})
 """Methods that may act anew each time (RFC 9110, section 9.2.2)."""
+_REFUSED = frozenset({"TRACE", "CONNECT"})
+"""A server's echo would tell the key that the gateway asks with, and a tunnel to the server has no path."""
 _PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
 _VERSION = re.compile(r"/v\d\w*(?:/|$)")
 """Makes a URL a client's whole base URL, as .../v1beta/openai is Google's and .../paas/v4 Z.ai's."""
@@ -152,8 +154,8 @@ class Upstreams:
         if self._below and _PARENT.search(unquote_to_bytes(scope["raw_path"])):
             await send_error(send, 400, "the path leads out of the upstream's own", "invalid_path")
             return
-        if scope["method"] == "TRACE":  # a server's echo would tell the key that the gateway asks with
-            await send_error(send, 405, "the gateway sends no TRACE on", "method_not_allowed")
+        if scope["method"] in _REFUSED:
+            await send_error(send, 405, f"the gateway sends no {scope['method']} on", "method_not_allowed")
             return
         body = await body_of(receive, send)
         if body is None:
