@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import uvicorn
 from upstream import Server, Upstream
+from uvicorn.server import ServerState
 
 from cachelayer.cli.serve.config import ConfigFault
 from cachelayer.cli.serve.parts import ServerPart
@@ -57,6 +60,46 @@ def test_a_request_that_offers_another_protocol_keeps_its_body(
             one.sendall(told[cut:])
             assert one.recv(65536).startswith(b"HTTP/1.1 200")
     assert upstream.requests == [json.loads(body)] * 2
+
+
+class Wire(asyncio.Transport):
+    """A connection to a client who reads nothing."""
+
+    def write(self, data: Any) -> None:
+        """Nobody reads it."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def resume_reading(self) -> None:
+        """It never stopped."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+@pytest.mark.parametrize("name", [b"Upgrade", b"UPGRADE"])
+async def test_a_head_that_comes_in_two_pieces_offers_no_other_protocol(name: bytes) -> None:
+    bodies: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert dict(scope["headers"])[b"a"] == b"upgrade:" and b"upgrade" not in dict(scope["headers"])
+        bodies.append((await receive())["body"])
+        await Upstream._reply(send, 200, b"", [])
+
+    config = uvicorn.Config(app, http=protocol(), log_level="error")
+    config.load()
+    said = b"POST / HTTP/1.1\r\na: upgrade:\r\n%b: h2c\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\n{}" % name
+    cuts = range(1, len(said))
+    for cut in cuts:
+        connection = protocol()(config=config, server_state=ServerState(), app_state={})
+        connection.connection_made(Wire())
+        for _ in range(2):
+            connection.data_received(said[:cut])
+            connection.data_received(said[cut:])
+            await asyncio.gather(*connection.tasks)
+        connection.connection_lost(None)
+    assert bodies == [b"{}"] * 2 * len(cuts)
 
 
 @pytest.mark.parametrize("pause", [False, True])

@@ -19,9 +19,9 @@ MAX_HEAD = 65536
 PATIENCE = 60.0
 """Seconds for which a head may be incomplete, and nothing come of a body, before the connection is closed."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_HEAD = 8192
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
-_REQUEST = re.compile(rb"[A-Z]+ [^\s]+ HTTP/1\.1\r\n")
+_PART = re.compile(rb"\r(\n(u|up|upg|upgr|upgra|upgrad|upgrade|upgrade:[^\r\n]*\r?)?)?\Z", re.IGNORECASE)
+"""What may become such a line, at the end of what has come of a head."""
 
 
 class Careful:
@@ -38,6 +38,9 @@ class Careful:
     patience = PATIENCE
     _unread = _heard = _begun = 0
     """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
+    _in_body = False
+    _held = b""
+    """The end of what came of a head, if it may be the begin of an offer."""
     _mark: tuple[int, int] | None = (0, 0)
     """How far the client was at the last look; None if it was not waited for."""
     _look: asyncio.TimerHandle
@@ -69,6 +72,7 @@ class Careful:
         """Headers that come from now on are trailers, which nobody reads."""
         self._unread = 0
         self._begun += 1
+        self._in_body = True
         super().on_headers_complete()  # type: ignore[misc]
         self.headers = []
 
@@ -77,14 +81,27 @@ class Careful:
         self._unread = 0
         super().on_body(body)  # type: ignore[misc]
 
+    def on_message_complete(self) -> None:
+        """What comes from now on is another request."""
+        self._in_body = False
+        super().on_message_complete()  # type: ignore[misc]
+
+    def _without_offer(self, data: bytes) -> bytes:
+        """A piece of a head that may end in it, without the `Upgrade` header."""
+        head, end, rest = data.partition(b"\r\n\r\n")
+        if not end and (part := _PART.search(head)):
+            head, self._held = head[: part.start()], part[0]
+        if b"upgrade:" in head.lower():
+            head = _OFFER.sub(b"", head + b"\r\n")[:-2]
+        return head + end + rest
+
     def data_received(self, data: bytes) -> None:
-        """Parse what arrived, without the `Upgrade` header of a request that begins here."""
+        """Parse what arrived, without the `Upgrade` header of a request that begins or goes on here."""
         self._unread += len(data)
         self._heard += 1
-        if data.find(b"pgrade:", 0, _HEAD) > 0 and not (self.cycle and self.cycle.more_body):
-            head, end, rest = data.partition(b"\r\n\r\n")
-            if end and _REQUEST.match(head):
-                data = _OFFER.sub(b"", head + b"\r\n")[:-2] + end + rest
+        if not self._in_body:
+            data, self._held = self._held + data, b""
+            data = self._without_offer(data)
         super().data_received(data)  # type: ignore[misc]
         if self._unread > MAX_HEAD and not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:
