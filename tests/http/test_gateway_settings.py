@@ -52,6 +52,7 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     ('upstream = ["http://h"]', ":1: upstream.0 is not a table; write [[upstream]]"),
     (UPSTREAM + "[[server]]\nport = 1\n", ":3: unknown section 'server'; write [server]"),
     ("server.port = 99999\n" + UPSTREAM, ":1: server.port=99999"),
+    ('[ "server" ]\nport = 99999\n' + UPSTREAM, ":2: server.port=99999"),
     ("\nserver = {port = 99999}\n" + UPSTREAM, ":2: server.port=99999"),
     ('upstream = [{url = "ftp://h"}]\n', ":1: upstream.0.url"),
     ('[cache]\nsecret = "hunter2"\n' + UPSTREAM, ":2: cache.secret is too short"),
@@ -80,6 +81,28 @@ def test_a_file_in_another_encoding_is_told_what_to_be(tmp_path: Path) -> None:
     file.write_bytes(b"# caf\xe9\n")
     with pytest.raises(ConfigFault, match=r"gateway\.toml: not UTF-8 at byte 5; write it as UTF-8"):
         load(file, {}, {})
+
+
+@pytest.mark.parametrize("held", ["sk-hunter2\n", " sk-hunter2", "sk-hunter2\udcff"])
+@pytest.mark.parametrize(
+    ("text", "line"), [('key_env = "OUR_KEY"', 3), (ONE_KEY[:20] + '\nenv = "OUR_KEY"', 5)]
+)
+def test_a_variable_whose_content_cannot_be_a_key_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str, text: str, line: int
+) -> None:
+    monkeypatch.setenv("OUR_KEY", held)
+    file = tmp_path / "gateway.toml"
+    file.write_text(UPSTREAM + text)
+    with pytest.raises(
+        ConfigFault, match=rf":{line}: what the variable OUR_KEY holds cannot be sent"
+    ) as told:
+        load(file, {}, {})
+    assert "hunter2" not in str(told.value)
+
+
+def test_more_than_ten_upstreams_may_stand_in_the_environment() -> None:
+    urls = {f"CACHELAYER_UPSTREAM__{i}__URL": f"http://h{i}" for i in range(12)}
+    assert [one.url for one in load(None, urls, {}).upstream] == [*urls.values()]
 
 
 def test_a_text_may_stand_bare_in_the_environment() -> None:

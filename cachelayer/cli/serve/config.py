@@ -227,8 +227,8 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
         raise ConfigFault(
             f"{places.of(f'{path}.key_header')}: {path}.key_header means nothing without key_env"
         )
-    if one.key_env and not os.environ.get(one.key_env):
-        raise ConfigFault(f"{places.of(f'{path}.key_env')}: {_unset(one.key_env)}")
+    if one.key_env:
+        _check_variable(one.key_env, places.of(f"{path}.key_env"))
     if one.tls_ca:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(one.tls_ca)
@@ -239,10 +239,16 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
             ) from None
 
 
-def _unset(variable: str) -> str:
-    """What is not spelt as variables are may be the key itself, and is not said again."""
+def _check_variable(variable: str, where: str) -> None:
+    """Whether it holds a key. What is not spelt as variables are may be the key itself, and is not said again."""
     shown = variable if re.fullmatch("[A-Z_][A-Z0-9_]*", variable) else "'...'"
-    return f"the variable {shown} is not set; give the name of one that holds the key"
+    if not (key := os.environ.get(variable)):
+        raise ConfigFault(
+            f"{where}: the variable {shown} is not set; give the name of one that holds the key"
+        )
+    if not re.fullmatch("[!-~]([ -~]*[!-~])?", key):
+        remedy = "give plain ASCII, with no line break or space at either end"
+        raise ConfigFault(f"{where}: what the variable {shown} holds cannot be sent as a key; {remedy}")
 
 
 def _is_server(url: str) -> bool:
@@ -281,8 +287,8 @@ def _check_keys(config: Config, places: Places) -> None:
     for i, key in enumerate(config.key):
         if bool(key.sha256) == bool(key.env):
             raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} needs either sha256 or env")
-        if key.env and not os.environ.get(key.env):
-            raise ConfigFault(f"{places.of(f'key.{i}.env')}: {_unset(key.env)}")
+        if key.env:
+            _check_variable(key.env, places.of(f"key.{i}.env"))
         if not key.tenant:
             raise ConfigFault(f"{places.of(f'key.{i}.tenant')}: key.{i}.tenant is empty; give a name")
         digest = key.sha256 or hashlib.sha256(os.environ[key.env].encode()).hexdigest()

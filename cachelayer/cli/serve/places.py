@@ -26,9 +26,9 @@ class Places:
         counts: dict[str, int] = {}
         here, best = "", 0
         for number, line in enumerate(self._lines, 1):
-            table = re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line)
+            table = re.match(r"\s*(\[\[?)([\w.\s\"'-]+)\]", line)
             if table:
-                here = table[2]
+                here = whole = re.sub(r"[\s\"']", "", table[2])
                 if table[1] == "[[":
                     counts[here] = counts.get(here, -1) + 1
                     here = f"{here}.{counts[here]}"
@@ -37,7 +37,7 @@ class Places:
                 name, equals, _ = line.partition("=")
                 name = re.sub(r"[\s\"']", "", name)
                 found = f"{here}.{name}".removeprefix(".") if equals else ""
-            if path in (found, table and table[2]):
+            if path in (found, table and whole):
                 return number
             if found and path.startswith(f"{found}."):
                 best = number

@@ -1,4 +1,5 @@
-"""uvicorn's HTTP/1.1 protocol, mended in three places: trailers, `Upgrade`, and clients that send slowly or endlessly.
+"""uvicorn's HTTP/1.1 protocol, mended in four places: trailers, `Upgrade`, clients that send slowly or endlessly, and
+those that do not part.
 
 httptools reports a trailer as if it were a header, after the headers have been read; here it is not one. It also drops
 the body of a request with `Upgrade`, by which Java's HttpClient and `curl --http2` offer HTTP/2; a server that does not
@@ -18,6 +19,9 @@ MAX_HEAD = 65536
 """Bytes of a request's head, or of what stands between two pieces of its body, that may come without its end."""
 PATIENCE = 60.0
 """Seconds for which a head may be incomplete, and nothing come of a body, before the connection is closed."""
+PARTING = 5.0
+"""Seconds that a TLS client has for its goodbye when the process ends. Clients that pool connections answer ours when they
+next use one; asyncio waits 30 seconds for that."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _PART = re.compile(rb"\r(\n(u|up|upg|upgr|upgra|upgrad|upgrade|upgrade:[^\r\n]*\r?)?)?\Z", re.IGNORECASE)
@@ -35,7 +39,8 @@ class Careful:
     timeout_keep_alive_task: asyncio.TimerHandle | None
     """uvicorn's own look at a connection that is idle, until something comes."""
     headers: list[tuple[bytes, bytes]]
-    patience = PATIENCE
+    scheme: str
+    patience, parting = PATIENCE, PARTING
     _unread = _heard = _begun = 0
     """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
     _in_body = False
@@ -44,6 +49,9 @@ class Careful:
     _mark: tuple[int, int] | None = (0, 0)
     """How far the client was at the last look; None if it was not waited for."""
     _look: asyncio.TimerHandle
+    _ends = False
+    """Whether the process does."""
+    _part: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Start watching the connection."""
@@ -53,7 +61,25 @@ class Careful:
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop watching it."""
         self._look.cancel()
+        if self._part is not None:
+            self._part.cancel()
         super().connection_lost(exc)  # type: ignore[misc]
+
+    def shutdown(self) -> None:
+        """Close the connection as soon as it is idle: the process ends."""
+        self._ends = True
+        super().shutdown()  # type: ignore[misc]
+        self._part_soon()
+
+    def on_response_complete(self) -> None:
+        """The connection may be closed now."""
+        super().on_response_complete()  # type: ignore[misc]
+        self._part_soon()
+
+    def _part_soon(self) -> None:
+        """Wait for a goodbye no longer than is due."""
+        if self._ends and self.scheme == "https" and self.transport.is_closing() and self._part is None:
+            self._part = self.loop.call_later(self.parting, self.transport.abort)
 
     def _looked(self) -> None:
         """Close the connection if the client is waited for and has sent nothing since the last look."""

@@ -17,12 +17,17 @@ _NEIGHBOURS = ("tcp://", "udp://", "sctp://")
 
 def known(environment: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
     """The settings in the environment: variable, name, value."""
-    for variable, text in sorted(environment.items()):
+    for variable, text in sorted(environment.items(), key=_counted):
         if variable == f"{PREFIX}SECRET":
             yield variable, ["cache", "secret"], text
         elif variable.startswith(PREFIX) and "__" in (name := variable.removeprefix(PREFIX).lower()):
             parts = name.split("__")
             yield variable, parts, _value(parts, text)
+
+
+def _counted(item: tuple[str, str]) -> list[tuple[int, str]]:
+    """In the order in which lists grow: 10 after 9."""
+    return [(int(part) if part.isdecimal() else 0, part) for part in item[0].split("__")]
 
 
 def _value(name: list[str], text: str) -> Any:
