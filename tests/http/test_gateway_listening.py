@@ -63,19 +63,57 @@ def test_a_request_that_offers_another_protocol_keeps_its_body(
 
 
 class Wire(asyncio.Transport):
-    """A connection to a client who reads nothing."""
+    """A connection to a client who reads nothing, and says no goodbye."""
+
+    closing = False
+
+    def __init__(self, *, secure: bool = False) -> None:
+        super().__init__({"sslcontext": "one"} if secure else {})
+        self.aborted = asyncio.Event()
 
     def write(self, data: Any) -> None:
         """Nobody reads it."""
 
     def is_closing(self) -> bool:
-        return False
+        return self.closing
 
     def resume_reading(self) -> None:
         """It never stopped."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        self.closing = True
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("secure", [False, True])
+async def test_a_process_that_ends_waits_for_no_goodbye_of_a_client(busy: bool, secure: bool) -> None:
+    """TLS has one; without it a closed connection waits only until all was sent."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await Upstream._reply(send, 200, b"", [])
+
+    config = uvicorn.Config(app, http=protocol(), log_level="error")
+    config.load()
+    hasty = type("Hasty", (protocol(),), {"parting": 0.0})
+    connection, wire = hasty(config=config, server_state=ServerState(), app_state={}), Wire(secure=secure)
+    connection.connection_made(wire)
+    if busy:
+        connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        await begun.wait()
+    connection.shutdown()
+    assert wire.closing != busy and (connection._part is not None) == (secure and not busy)
+    go_on.set()
+    await asyncio.gather(*connection.tasks)
+    assert wire.closing and (connection._part is not None) == secure
+    if secure:
+        await wire.aborted.wait()
+    connection.connection_lost(None)
 
 
 @pytest.mark.parametrize("name", [b"Upgrade", b"UPGRADE"])
@@ -89,7 +127,10 @@ async def test_a_head_that_comes_in_two_pieces_offers_no_other_protocol(name: by
 
     config = uvicorn.Config(app, http=protocol(), log_level="error")
     config.load()
-    said = b"POST / HTTP/1.1\r\na: upgrade:\r\n%b: h2c\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\n{}" % name
+    said = (
+        b"POST / HTTP/1.1\r\na: upgrade:\r\n%b: h2c\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\n{}"
+        % name
+    )
     cuts = range(1, len(said))
     for cut in cuts:
         connection = protocol()(config=config, server_state=ServerState(), app_state={})

@@ -20,8 +20,8 @@ MAX_HEAD = 65536
 PATIENCE = 60.0
 """Seconds for which a head may be incomplete, and nothing come of a body, before the connection is closed."""
 PARTING = 5.0
-"""Seconds that a TLS client has for its goodbye when the process ends. Clients that pool connections answer ours when they
-next use one; asyncio waits 30 seconds for that."""
+"""Seconds that a TLS client has for its goodbye when the process ends. Those that pool connections answer ours when
+they next use one; asyncio waits 30 seconds for that."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _PART = re.compile(rb"\r(\n(u|up|upg|upgr|upgra|upgrad|upgrade|upgrade:[^\r\n]*\r?)?)?\Z", re.IGNORECASE)
