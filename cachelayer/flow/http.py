@@ -94,7 +94,8 @@ class Answer:
         """Raises HttpFault for a body that only a lost connection ended, which aiohttp takes for whole."""
         lost = self._response._protocol.exception() if self._until_end else None
         if isinstance(lost, OSError):
-            raise self._http.as_http_fault(self._http.torn(str(lost))) from lost
+            torn = self._http.torn(str(lost))
+            raise self._http.as_http_fault(torn) from torn
 
     def _rest(self) -> bytes:
         """What came before a connection broke and was not read yet: aiohttp itself gives no more of it out."""
@@ -196,6 +197,9 @@ class Http:
                 skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
                 max_line_size=MAX_HEADER, max_field_size=MAX_HEADER,
             )  # fmt: skip
+            self._session._retry_connection = (
+                False  # whoever sends a request decides whether it is sent again
+            )
         return self._session
 
     async def send(
@@ -249,8 +253,8 @@ class Http:
 def _connector(lib: Any) -> Any:
     class Connector(lib.TCPConnector):  # type: ignore[misc]
         async def _get(self, *asked: Any) -> Any:
-            """A kept connection on which nothing came since its last answer: what came unasked, as the 408 by which some
-            servers say that they close it, aiohttp takes for the answer to the next request."""
+            """A kept connection on which nothing came since its last answer: what came unasked, as the 408 by which
+            some servers say that they close it, aiohttp takes for the answer to the next request."""
             while (kept := await super()._get(*asked)) is not None and kept.protocol.should_close:
                 kept.close()
             return kept

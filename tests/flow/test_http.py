@@ -245,6 +245,19 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
             await http.whole("GET", "/", within=0.01)
 
 
+async def test_what_the_server_hangs_up_on_is_sent_once() -> None:
+    seen: list[bytes] = []
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        seen.append((await request_of(reader))[0])
+
+    async with talking(talk) as http:
+        for method in ("GET", "DELETE"):
+            with pytest.raises(Stale):
+                await http.send(method, "/")
+    assert len(seen) == 2
+
+
 async def test_a_kept_connection_that_ended_is_told_from_a_server_that_is_gone() -> None:
     async def talk(reader: Reader, writer: Writer) -> None:
         await request_of(reader)
