@@ -78,6 +78,23 @@ async def test_another_upstream_answers_for_one_whose_answer_cannot_be_used(
     assert alone.status == 502 and "cannot be reached" not in alone.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(("said", "why"), [
+    (b"SSH-2.0-hunter2\r\n\r\n", "Bad status line: Expected"),
+    (JSON + b"a(b): hunter2\r\n\r\n", "Invalid header token"),
+    (JSON + b"content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", "can't be present"),
+    (JSON + b"a: hunter2%b\r\n\r\n" % bytes([65] * 70000), "Got more than 65536 bytes"),
+])  # fmt: skip
+async def test_the_log_tells_what_cannot_be_read_and_quotes_nothing_of_it(
+    gateway: Any, saying: Any, said: bytes, why: str, capsys: Any
+) -> None:
+    c = gateway(await saying(said))
+    assert "hunter2" not in (await c.chat("hello")).body.decode()
+    c.app.log.close()
+    failed = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert failed["why"].startswith("ClientResponseError: ") and why in failed["why"]
+    assert "hunter2" not in failed["why"]
+
+
 async def test_a_control_character_in_an_upstreams_header_costs_nobody_the_answer(
     gateway: Any, saying: Any, serving: Serving
 ) -> None:

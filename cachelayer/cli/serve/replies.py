@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
 
-from ...flow.http import HttpFault
+from ...flow.http import HttpFault, TookTooLong
+
+_QUOTED = re.compile(r"""(^|\s)b?['"]""")
+"""Where a message begins to quote what was sent."""
 
 
 def error_body(message: str, code: str, kind: str = "gateway_error") -> bytes:
@@ -18,6 +22,17 @@ def error_event(fault: HttpFault) -> bytes:
     """The event that ends a stream which broke off after its first byte; [DONE] does not follow."""
     said = f"the upstream broke off ({fault.kind})"
     return b"\n\ndata: " + error_body(said, "upstream_error") + b"\n\n"
+
+
+def answer_to(fault: HttpFault) -> tuple[tuple[int, str], str]:
+    """Status and message for the caller, and what the log says: nothing that the upstream said."""
+    if isinstance(fault, TookTooLong):
+        return (504, f"the upstream took too long ({fault.kind})"), fault.kind
+    if isinstance(fault.__cause__, OSError):
+        return (502, f"the upstream cannot be reached ({fault.kind})"), str(fault)
+    found = " ".join(_QUOTED.split(getattr(fault.__cause__, "message", ""))[0].split()).rstrip(":")
+    why = f"{fault.kind}: {found}" if found else fault.kind
+    return (502, f"the upstream gave no answer that can be read ({fault.kind})"), why
 
 
 async def send_json(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:

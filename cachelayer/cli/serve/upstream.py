@@ -16,12 +16,12 @@ from ...adapters.asgi.exchange import read_off
 from ...adapters.asgi.middleware import ROUTES
 from ...adapters.asgi.routes import nests_more
 from ...exact.redis.url import redacted
-from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
+from ...flow.http import Answer, Http, HttpFault, Stale
 from ...flow.together import any_of
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
 from .passing import HOP, MAX_HELD, options, pass_on
-from .replies import send_error, send_json
+from .replies import answer_to, send_error, send_json
 
 KEYS = (b"authorization", b"x-api-key", b"api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
@@ -181,7 +181,7 @@ class Upstreams:
                 if refused is None or passed.status == 429:
                     refused = passed
             except HttpFault as broken:
-                answer, why = _answer_to(broken)
+                answer, why = answer_to(broken)
                 self._failed(one, why)
                 if once and broken.asked:
                     refused = None  # the caller is told of the upstream that may have acted
@@ -264,15 +264,6 @@ def _once(scope: Any) -> bool:
     """Whether a request must not be sent again once an upstream may have got it: it may upload, start a batch or call
     a tool. A request whose answer may be cached only asks."""
     return scope["method"] in _ONCE and not _cached(scope)
-
-
-def _answer_to(fault: HttpFault) -> tuple[tuple[int, str], str]:
-    """Status and message for the caller, and what the log says."""
-    if isinstance(fault, TookTooLong):
-        return (504, f"the upstream took too long ({fault.kind})"), fault.kind
-    away = isinstance(fault.__cause__, OSError)
-    said = "cannot be reached" if away else "gave no answer that can be read"
-    return (502, f"the upstream {said} ({fault.kind})"), str(fault) if away else fault.kind
 
 
 def _model(path: str, body: bytes) -> str | None:
