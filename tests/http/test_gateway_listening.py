@@ -77,8 +77,10 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closing
 
-    def resume_reading(self) -> None:
-        """It never stopped."""
+    def pause_reading(self) -> None:
+        """Nothing comes but what a test says."""
+
+    resume_reading = pause_reading
 
     def close(self) -> None:
         self.closing = True
@@ -114,6 +116,25 @@ async def test_a_process_that_ends_waits_for_no_goodbye_of_a_client(busy: bool, 
     if secure:
         await wire.aborted.wait()
     connection.connection_lost(None)
+
+
+async def test_every_request_is_told_that_its_client_has_left() -> None:
+    """Of those that one connection sent without waiting for the answers, the last alone was."""
+    told: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        told.append((await receive())["type"])
+
+    config = uvicorn.Config(app, http=protocol(), log_level="error")
+    config.load()
+    connection = protocol()(config=config, server_state=ServerState(), app_state={})
+    connection.connection_made(Wire())
+    for _ in range(2):
+        connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+    connection.connection_lost(None)
+    await asyncio.wait_for(asyncio.gather(*connection.tasks), 5)
+    assert told == ["http.disconnect"]
 
 
 @pytest.mark.parametrize("name", [b"Upgrade", b"UPGRADE"])

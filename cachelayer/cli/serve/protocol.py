@@ -1,5 +1,5 @@
-"""uvicorn's HTTP/1.1 protocol, mended in four places: trailers, `Upgrade`, clients that send slowly or endlessly, and
-those that do not part.
+"""uvicorn's HTTP/1.1 protocol, mended in five places: trailers, `Upgrade`, clients that send slowly or endlessly, those
+that do not part, and those that leave with several requests unanswered.
 
 httptools reports a trailer as if it were a header, after the headers have been read; here it is not one. It also drops
 the body of a request with `Upgrade`, by which Java's HttpClient and `curl --http2` offer HTTP/2; a server that does not
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -43,6 +44,9 @@ class Careful:
     patience, parting = PATIENCE, PARTING
     _unread = _heard = _begun = 0
     """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
+    _earlier: Sequence[Any] = ()
+    """Requests before the last one, if they were not answered when it came; uvicorn tells only the last that the
+    client has left."""
     _in_body = False
     _held = b""
     """The end of what came of a head, if it may be the begin of an offer."""
@@ -63,6 +67,9 @@ class Careful:
         self._look.cancel()
         if self._part is not None:
             self._part.cancel()
+        for cycle in self._earlier:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)  # type: ignore[misc]
 
     def shutdown(self) -> None:
@@ -99,6 +106,9 @@ class Careful:
         self._unread = 0
         self._begun += 1
         self._in_body = True
+        if self.cycle is not None and not self.cycle.response_complete:
+            unanswered = [one for one in self._earlier if not one.response_complete]
+            self._earlier = [*unanswered, self.cycle]
         super().on_headers_complete()  # type: ignore[misc]
         self.headers = []
 
