@@ -35,7 +35,7 @@ class Answer:
     def events(self) -> list[Any]:
         """The stream's chunks; [DONE] as None."""
         told = self.body.replace(b"\r\n", b"\n").split(b"\n\n")
-        data = [block.removeprefix(b"data: ") for block in told if block]
+        data = [block.removeprefix(b"event: error\n").removeprefix(b"data: ") for block in told if block]
         return [None if one == b"[DONE]" else json.loads(one) for one in data]
 
     def text(self) -> str:

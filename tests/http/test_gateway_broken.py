@@ -134,6 +134,30 @@ async def test_a_stream_whose_length_was_told_ends_with_an_error_event_when_it_b
     assert answer.content.startswith(b'data: {"choices":[]}\n\n') and b'"error"' in answer.content
 
 
+@pytest.mark.parametrize("name", ["message_stop", "response.completed"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+async def test_a_stream_without_done_that_breaks_off_after_its_last_event_is_whole(
+    gateway: Any, saying: Any, name: str, line: str
+) -> None:
+    said = f'event: {name}{line}data: {{"type":"{name}"}}{line}{line}'.encode()
+    head, end, _ = EVENTS.partition(b"\r\n\r\n")
+    for cut in (0, 1):
+        answer = await gateway(await saying(head + end + said[: len(said) - cut])).post("/v1/messages", b"{}")
+        assert (
+            answer.complete and answer.body.startswith(said[:-1]) and (b"error" in answer.body) == bool(cut)
+        )
+
+
+async def test_the_event_that_ends_a_broken_stream_is_an_error_to_clients_of_openai_and_anthropic(
+    gateway: Any, saying: Any
+) -> None:
+    """These read its data, those its name, without which they take the stream for ended."""
+    answer = await gateway(await saying(EVENTS)).post("/v1/messages", b'{"stream": true}')
+    *_, last = answer.body.strip().split(b"\n\n")
+    name, data = last.split(b"\ndata: ")
+    assert name == b"event: error" and "broke off" in json.loads(data)["error"]["message"]
+
+
 async def test_a_compressed_stream_that_breaks_off_is_cut(gateway: Any, saying: Any) -> None:
     """A plain event within it could be taken for the end of the rest, or for nothing."""
     sent = gzip.compress(b'data: {"choices":[]}\n\n')[:12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -18,6 +19,11 @@ _SEEN = bytes(32 if (one < 32 and one != 9) or one == 127 else one for one in ra
 """A control character in a header is a space (RFC 9110, section 5.5): the server that we run in refuses it."""
 _BODILESS = frozenset({204, 304})
 """Their Content-Length is that of another answer (RFC 9110, section 8.6); the server that we run in waits for it."""
+_LAST = re.compile(
+    rb"(?:^|[\r\n])event: ?(?:message_stop|response\.(?:completed|incomplete|failed))\r?\n"
+    rb"data:[^\r\n]*\r?\n\r?\n\Z"
+)
+"""What Anthropic's streams and those of OpenAI's Responses end with."""
 MAX_HELD = 2**20
 """Bytes of a JSON answer on a cached route that are held until its end: who waits for it wants all of it."""
 
@@ -32,7 +38,7 @@ async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     """Nothing is told before the first piece came, nor of JSON of up to `held` bytes before its end: until then
     HttpFault is raised, and another upstream can stand in. What broke off later is given back: a stream was ended with
     an error event, anything else (a compressed stream, too: no event can follow) is left without its end, and the
-    server that we run in cuts it for its caller. A stream that said [DONE] is whole. That server tells the date."""
+    server that we run in cuts it for its caller. A stream that said its last word is whole. It tells the date."""
     kind = response.header("content-type").partition(";")[0].strip().lower()
     plain = response.header("content-encoding").strip().lower() in ("", "identity")
     stream, whole = plain and kind == "text/event-stream", kind.endswith(("/json", "+json"))
@@ -55,7 +61,7 @@ async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     except HttpFault as fault:
         if not stream:
             return fault
-        if not said_all(before + early):
+        if not (said_all(before + early) or _LAST.search(before + early)):
             cut = fault
             await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -19,9 +19,10 @@ def error_body(message: str, code: str, kind: str = "gateway_error") -> bytes:
 
 
 def error_event(fault: HttpFault) -> bytes:
-    """The event that ends a stream which broke off after its first byte; [DONE] does not follow."""
+    """The event that ends a stream which broke off after its first byte; [DONE] does not follow. OpenAI's clients look
+    for its data, Anthropic's for its name."""
     said = f"the upstream broke off ({fault.kind})"
-    return b"\n\ndata: " + error_body(said, "upstream_error") + b"\n\n"
+    return b"\n\nevent: error\ndata: " + error_body(said, "upstream_error") + b"\n\n"
 
 
 def answer_to(fault: HttpFault) -> tuple[tuple[int, str], str]:
