@@ -23,9 +23,12 @@ class TopN:
         self._seen: Counter[str] = Counter()
 
     def add(self, name: str, amounts: dict[str, float], times: int = 1) -> None:
-        """One more `times` of `name`, with what it added."""
-        self._see(name, times)
-        shown = self._shown.get(name)
+        """One more `times` of `name`, with what it added; who is called 'other' is never told apart."""
+        if name == OTHER:
+            shown: Counter[str] | None = self._other
+        else:
+            self._see(name, times)
+            shown = self._shown.get(name)
         if shown is None:
             shown = self._promoted(name)
         for kind, amount in amounts.items():

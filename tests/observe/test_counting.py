@@ -102,6 +102,16 @@ def test_a_name_that_becomes_busy_is_told_apart() -> None:
     assert "busy" in {name for name, _, _ in top}
 
 
+def test_a_name_called_other_is_one_of_the_others() -> None:
+    """Two samples with the same labels are no valid exposition, and one of the two got lost in a dict."""
+    ledger = Ledger(Prices({}), tenants=1, tags=1)
+    for tenant in ("acme", "acme", "other", "globex", "other"):
+        ledger.add(Bill("m", tenant=tenant, tags=(tenant,)), 1.0, hit=False)
+    told = [(name, labels) for name, labels, _ in ledger.readings()]
+    assert len(told) == len(set(told))
+    assert ledger.stats()["tenants"] == {"acme": {"miss": 2, "spent": 0}, "other": {"miss": 3, "spent": 0}}
+
+
 def fallen(before: float, after: float, asked: int) -> HitRate:
     rate = HitRate()
     hits = requests = 0
