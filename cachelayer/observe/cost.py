@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from ..checks import number
 from ..errors import ConfigurationError
+from ..flow import forks
 from .topn import TopN
 
 MILLION = 1e6
@@ -164,6 +165,8 @@ class Ledger:
 
     def __init__(self, prices: Prices, *, tenants: int = 0, tags: int = 0) -> None:
         self.prices = prices
+        self._lock = forks.whole_lock()
+        """Callers of plain functions count in threads of their own."""
         self._by_model: dict[str, Counter[str]] = {}
         self._priced: dict[str, Price | None] = {}
         """What `find` says of the models that were asked, so that a bill does not look it up again."""
@@ -172,6 +175,10 @@ class Ledger:
 
     def add(self, bill: Bill, seconds: float, *, hit: bool, times: int = 1) -> float:
         """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
+        with self._lock:
+            return self._add(bill, seconds, hit, times)
+
+    def _add(self, bill: Bill, seconds: float, hit: bool, times: int) -> float:
         model = _label(bill.model)
         found = self._price(model)
         price = found or self.prices.default
@@ -209,8 +216,12 @@ class Ledger:
             name = "other"
         return self._by_model.setdefault(name, Counter())
 
-    def readings(self) -> Iterator[tuple[str, tuple[str, ...], float]]:
-        """(metric, labels, value)."""
+    def readings(self) -> list[tuple[str, tuple[str, ...], float]]:
+        """(metric, labels, value), as they are at one moment."""
+        with self._lock:
+            return list(self._readings())
+
+    def _readings(self) -> Iterator[tuple[str, tuple[str, ...], float]]:
         currency = self.prices.currency
         for model, counts in self._by_model.items():
             for kind in ("spent", "saved"):
@@ -227,6 +238,10 @@ class Ledger:
 
     def stats(self) -> dict[str, Any]:
         """By model: money spent and saved, GPU seconds, tokens, calls without a price; money by tenant and tag."""
+        with self._lock:
+            return self._stats()
+
+    def _stats(self) -> dict[str, Any]:
         stats: dict[str, Any] = {
             "currency": self.prices.currency,
             "prices_of": self.prices.date,

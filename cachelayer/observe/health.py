@@ -41,8 +41,9 @@ class HitRate:
     def _windows(self) -> tuple[tuple[int, int], tuple[int, int]]:
         if not self._seen:
             return (0, 0), (0, 0)
-        first, last = self._seen[0], self._seen[-1]
-        edge = next(s for s in reversed(self._seen) if s[0] <= last[0] - self._recent or s is first)
+        seen = list(self._seen)  # another thread may look, too
+        first, last = seen[0], seen[-1]
+        edge = next(s for s in reversed(seen) if s[0] <= last[0] - self._recent or s is first)
         return (last[1] - edge[1], last[2] - edge[2]), (edge[1] - first[1], edge[2] - first[2])
 
     @property

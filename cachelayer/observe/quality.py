@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from ..checks import whole
 from ..errors import ConfigurationError
+from ..flow import forks
 
 HOURS: Final = 14 * 24
 SCOPES: Final = 200
@@ -54,6 +55,8 @@ class Quality:
 
     def __init__(self, *, keep: int = 200) -> None:
         whole("keep", keep, 0, " doubtful hits, 0 for none")
+        self._lock = forks.whole_lock()
+        """Callers of plain functions are served in threads of their own."""
         self._keep = keep
         self._slices: dict[tuple[str, str], Counter[str]] = {}
         self._hours: OrderedDict[int, Counter[str]] = OrderedDict()
@@ -64,11 +67,16 @@ class Quality:
 
     def served(self, hit: Hit) -> None:
         """An answer was served by similarity."""
-        self._count(hit, "hits")
-        self._doubt(hit, hit.confidence)
+        with self._lock:
+            self._count(hit, "hits")
+            self._doubt(hit, hit.confidence)
 
     def checked(self, hit: Hit, right: bool, truth: str | None = None) -> None:
         """A hit was asked again, or a person looked at it."""
+        with self._lock:
+            self._checked(hit, right, truth)
+
+    def _checked(self, hit: Hit, right: bool, truth: str | None) -> None:
         self._count(hit, "right" if right else "wrong")
         counts, recent = self._scopes.setdefault((hit.function, hit.scope), (Counter(), deque(maxlen=RECENT)))
         if len(recent) == RECENT:
@@ -119,6 +127,10 @@ class Quality:
 
     def report(self) -> dict[str, Any]:
         """Hits, checks, wrong ones and the 95 % interval of their share, by slice and by hour; scopes that drifted."""
+        with self._lock:
+            return self._report()
+
+    def _report(self) -> dict[str, Any]:
         return {
             "slices": {
                 name: {v: share(counts) for (n, v), counts in self._slices.items() if n == name}
@@ -151,7 +163,9 @@ class Quality:
         Put "right" or "wrong" under "verdict" and give the file to `CacheLayer.judge`. Returns how many. Raises
         ConfigurationError where the file is there already or cannot be made.
         """
-        rows = [row for _, row in sorted(self._doubts.values(), key=lambda doubt: doubt[0])]
+        with self._lock:
+            doubts = list(self._doubts.values())
+        rows = [row for _, row in sorted(doubts, key=lambda doubt: doubt[0])]
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except OSError as fault:

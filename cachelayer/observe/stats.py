@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import random
-from typing import Any
+from typing import Any, TypeVar
 
+from ..flow import forks
 from ..types import Reason, Source
 from .cost import Ledger
 from .histogram import Histogram
@@ -24,12 +25,16 @@ _BY_KIND = ("hits", "passed", "misses", "kept_out", "shadow_verdicts", "model_ve
 _TIMES = ("timings", "requests", "streams")
 """Attributes of `FunctionStats` that add up: numbers, numbers by kind, histograms."""
 
+T = TypeVar("T")
 Listener = Callable[[str, str, Sequence[float]], None]
 """Told of latencies when they are counted: what they are of ('stage', 'request', ...), which, seconds."""
 
 
 class FunctionStats:
-    """What happened to the calls of one function."""
+    """What happened to the calls of one function.
+
+    Threads count without a lock, by steps that the interpreter does not interrupt; what takes several has one.
+    """
 
     def __init__(self) -> None:
         self.fast_hits = 0
@@ -39,11 +44,11 @@ class FunctionStats:
         self.stored_hits, self.stored_due = 0, 1
         """Exact hits of the store where no memory is kept, counted as briefly; folded into `hits`. The one to look at
         closely next."""
-        self.hits: Counter[tuple[Source, str]] = Counter()
+        self.hits: defaultdict[tuple[Source, str], int] = defaultdict(int)
         self.passed: defaultdict[Source, int] = defaultdict(int)
         """Requests that the backend answered, by source: BACKEND or BYPASS."""
         self.misses: defaultdict[tuple[str, Reason], int] = defaultdict(int)
-        self.kept_out: Counter[Reason] = Counter()
+        self.kept_out: defaultdict[Reason, int] = defaultdict(int)
         self.timings: dict[str, Histogram] = {}
         self.requests: dict[str, Histogram] = {}
         """End to end, by result: 'exact', 'similar' or 'miss'."""
@@ -74,6 +79,7 @@ class FunctionStats:
         self.trace_hit: Callable[[float], None] | None = None
         """Told of every fast hit, where requests are traced."""
         self.listener: Listener | None = None
+        self._lock = forks.whole_lock()
         self._backend_mean: float | None = None
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
         self._whole: defaultdict[str, list[float]] = defaultdict(list)
@@ -108,12 +114,14 @@ class FunctionStats:
             self.trace_hit(seconds)
             if n < self._due:
                 return
-        weight, self._looked = n - self._looked, n
-        self._due = n + 1 + int(random() * min(n >> 4, _STRIDE))
-        self.look_at = self._due if self.trace_hit is None else 0
-        self._looks.append((seconds, weight))
-        self.saved_seconds += weight * slot.cost
-        self.saved_tokens += weight * (slot.tokens or 0)
+        with self._lock:
+            n = self.fast_hits
+            weight, self._looked = n - self._looked, n
+            self._due = n + 1 + int(random() * min(n >> 4, _STRIDE))
+            self.look_at = self._due if self.trace_hit is None else 0
+            self._looks.append((seconds, weight))
+            self.saved_seconds += weight * slot.cost
+            self.saved_tokens += weight * (slot.tokens or 0)
         if self.ledger is not None and slot.meta is not None:
             self.ledger.add(slot.meta, slot.cost, hit=True, times=weight)
         if len(self._looks) >= 256:
@@ -121,7 +129,8 @@ class FunctionStats:
 
     def tell(self, of: str, which: str, seconds: Sequence[float]) -> None:
         """Latencies of a stream."""
-        self.streams.setdefault((of, which), Histogram()).add_all(seconds)
+        with self._lock:
+            self.streams.setdefault((of, which), Histogram()).add_all(seconds)
         if self.listener is not None:
             self.listener(of, which, seconds)
 
@@ -155,12 +164,13 @@ class FunctionStats:
 
     def found(self, total: float, seconds: float, tokens: int) -> None:
         """A hit of the store where no memory is kept took `total` seconds; it stands for all since the one before."""
-        n = self.stored_hits
-        weight, self._found_at = n - self._found_at, n
-        self.stored_due = n + 1 + int(random() * min(n >> 4, _STRIDE))
-        self.saved_seconds += weight * seconds
-        self.saved_tokens += weight * tokens
-        self._found.append((total, weight))
+        with self._lock:
+            n = self.stored_hits
+            weight, self._found_at = n - self._found_at, n
+            self.stored_due = n + 1 + int(random() * min(n >> 4, _STRIDE))
+            self.saved_seconds += weight * seconds
+            self.saved_tokens += weight * tokens
+            self._found.append((total, weight))
         if len(self._found) >= _FOLD:
             self.fold()
 
@@ -170,16 +180,18 @@ class FunctionStats:
 
     def fold(self) -> None:
         """Put the last requests into the histograms, and among the counters what came from the store."""
+        with self._lock:
+            self._fold()
+
+    def _fold(self) -> None:
         self._added = 0
         more, self._folded = self.stored_hits - self._folded, self.stored_hits
         if more:
             self.hits[_STORED] += more
             self.misses[_PASSED] += more
-        looks, self._looks = self._looks, []
-        found, self._found = self._found, []
-        stages, self._stages = self._stages, defaultdict(list)
-        whole, self._whole = self._whole, defaultdict(list)
-        plain, self._plain = self._plain, []
+        looks, found, plain = _taken(self._looks), _taken(self._found), _taken(self._plain)
+        stages = defaultdict(list, {stage: _taken(took) for stage, took in [*self._stages.items()]})
+        whole = defaultdict(list, {result: _taken(took) for result, took in [*self._whole.items()]})
         if plain:
             self.misses[_ABSENT] += len(plain)
             for seconds, of in zip(
@@ -201,6 +213,8 @@ class FunctionStats:
 
     def _count(self, of: str, histograms: dict[str, Histogram], latencies: dict[str, list[float]]) -> None:
         for which, seconds in latencies.items():
+            if not seconds:
+                continue
             histograms.setdefault(which, Histogram()).add_all(seconds)
             if self.listener is not None:
                 self.listener(of, which, seconds)
@@ -223,7 +237,7 @@ class FunctionStats:
         """All of it, in plain types."""
         self.fold()
         hits: dict[str, int] = {}
-        for (source, match), n in self.hits.items():
+        for (source, match), n in dict(self.hits).items():
             name = f"{source}:{match}"
             hits[name] = hits.get(name, 0) + n
         hits["memory:exact"] = hits.get("memory:exact", 0) + self.fast_hits
@@ -240,11 +254,11 @@ class FunctionStats:
             "backend_errors": self.backend_errors,
             "shadow_checks": self.shadow_checks,
             "hedges_cancelled": self.hedges_cancelled,
-            "not_stored": {str(reason): n for reason, n in self.kept_out.items()},
+            "not_stored": {str(reason): n for reason, n in dict(self.kept_out).items()},
             "saved_seconds": self.saved_seconds,
             "saved_tokens": self.saved_tokens,
-            "timings": {stage: h.summary() for stage, h in self.timings.items()},
-            "latency": {result: h.summary() for result, h in self.requests.items()},
+            "timings": {stage: h.summary() for stage, h in dict(self.timings).items()},
+            "latency": {result: h.summary() for result, h in dict(self.requests).items()},
             "scope_field_that_differs_most": most[0][0] if most else None,
             "scope_differences": dict(self.differs),
         }
@@ -268,8 +282,15 @@ def together(several: Iterable[FunctionStats]) -> FunctionStats:
     return whole
 
 
+def _taken(gathered: list[T]) -> list[T]:
+    """What has gathered until now, which is taken away; other threads may add to it meanwhile."""
+    now = gathered[:]
+    del gathered[: len(now)]
+    return now
+
+
 def _nested(counts: Mapping[tuple[str, Reason], int]) -> dict[str, dict[str, int]]:
     out: dict[str, dict[str, int]] = {}
-    for (tier, reason), n in counts.items():
+    for (tier, reason), n in dict(counts).items():
         out.setdefault(tier, {})[str(reason)] = n
     return out

@@ -91,7 +91,8 @@ class Delivery:
             match = result = landing.match or "exact"
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
-            stats.saved_tokens += self._keeper.tokens(function, landing)
+            tokens = self._keeper.tokens(function, landing)  # first: while it is read, other threads count
+            stats.saved_tokens += tokens
         streams = landing.recording is not None  # their readers are timed at their ends
         stats.add(call.misses, call.timings, "" if streams else result, (at or self._now()) - call.arrived)
         passing = led and streams and source is BACKEND  # recorded and billed at its end

@@ -135,8 +135,9 @@ class Streamed:
         call, riders = self._call, max(landing.recording.readers - 1, 0)
         stats = call.function.stats
         if riders:  # else the stream need not be read for its tokens now
+            tokens = riders * self._keeper.tokens(call.function, landing)
             stats.saved_seconds += riders * landing.seconds
-            stats.saved_tokens += riders * self._keeper.tokens(call.function, landing)
+            stats.saved_tokens += tokens
         if stats.ledger is not None:
             account(self._keeper, call, landing, hit=False)
             account(self._keeper, call, landing, hit=True, times=riders)
