@@ -191,3 +191,34 @@ def test_a_byte_that_is_not_utf_8_costs_its_line_and_not_the_file(tmp_path: Path
 def test_half_of_a_character_that_json_escapes_is_read(tmp_path: Path) -> None:
     (tmp_path / "l.json").write_text('[{"q": "\\udcaf", "label": "x"}]')
     assert read([tmp_path / "l.json"]).asked[0].text == "\udcaf"
+
+
+@pytest.mark.parametrize("label", [0, False, "0"])
+def test_a_class_called_0_is_a_label_and_its_answer_like_any_other(tmp_path: Path, label: Any) -> None:
+    """Its answer was empty, which no layer keeps: that class alone never hit."""
+    (tmp_path / "t.jsonl").write_text(json.dumps({"q": "Q", "label": label}))
+    (one,) = read([tmp_path / "t.jsonl"]).asked
+    assert one.answer == str(label) and one.truth == str(label).lower()
+
+
+def test_where_a_label_is_empty_the_answer_tells(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(json.dumps({"q": "Q", "label": "", "answer": "A"}))
+    (one,) = read([tmp_path / "t.jsonl"]).asked
+    assert (one.answer, one.truth) == ("A", "a")
+
+
+@pytest.mark.parametrize(
+    ("at", "seconds"),
+    [
+        ("1711121512", 1711121512),
+        ("1711121512345", 1711121512.345),  # as ISO 8601 it would be of 1711
+        (1711121512345678, 1711121512.345678),
+        (1711121512345678901, 1711121512.3456788),
+        ("20261121T000000Z", 1795219200),
+    ],
+)
+def test_unix_times_are_read_as_texts_and_in_any_fraction_of_a_second(
+    tmp_path: Path, at: Any, seconds: float
+) -> None:
+    (tmp_path / "t.jsonl").write_text(json.dumps({"q": "Q", "label": "x", "timestamp": at}))
+    assert read([tmp_path / "t.jsonl"]).asked[0].at == pytest.approx(seconds, abs=1e-5)

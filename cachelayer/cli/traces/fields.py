@@ -20,7 +20,10 @@ LABELS = ("label", "cls", "class", "intent")
 TIMES = ("at", "time", "timestamp", "arrived")
 BODIES = ("request", "body", "inputs")
 _MILLISECONDS = 1e11
-"""Unix times above this are in milliseconds: as seconds they would lie beyond the year 5138."""
+"""Unix times above this are in milliseconds, microseconds or nanoseconds: as seconds they would lie beyond the year
+5138."""
+_DATE = 8
+"""Digits of a date, as in 20261121; a text of more is a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,15 @@ def _finite(value: Any) -> float | None:
 
 
 def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
-    """Arrival in Unix seconds, from seconds, milliseconds or ISO 8601; None if no field tells."""
+    """Arrival in Unix seconds, from seconds or fractions of them or ISO 8601; None if no field tells."""
     name = next((name for name in TIMES if row.get(name) is not None), None)
     if name is None:
         return None
     value = row[name]
-    if (number := _finite(value)) is not None:
-        return number / 1000.0 if number > _MILLISECONDS else number
+    if (number := _finite(_digits(value))) is not None:
+        while number > _MILLISECONDS:
+            number /= 1000.0
+        return number
     if isinstance(value, str):
         try:
             return datetime.fromisoformat(value).timestamp()
@@ -77,6 +82,14 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
     raise fault(
         name, f"{value!r} is not a time", "give Unix seconds or ISO 8601, such as 2026-11-21T13:00:00Z"
     )
+
+
+def _digits(value: Any) -> Any:
+    """The number that a text spells, where it is no date; else the value as it is."""
+    if isinstance(value, str) and len(value.partition(".")[0]) > _DATE:
+        with suppress(ValueError):
+            return float(value)
+    return value
 
 
 def answer_of(row: Mapping[str, Any]) -> str | None:

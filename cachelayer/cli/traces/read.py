@@ -107,20 +107,21 @@ def read(
 def _asked(row: dict[str, Any], where: Where) -> Asked:
     text, turns, scope, said = _request(row, where)
     label = first(row, LABELS)
+    label = "" if label is None else str(label)  # 0 and false are names of classes, too
     answer = answer_of(row)
     answer = said if answer is None else answer
     if answer is None and isinstance(row.get("answer_digest"), str):
         answer = row["answer_digest"]
     recorded = "v" in row and "tier" in row
-    if label is None and answer is None and not recorded:
+    if not label and answer is None and not recorded:
         names = f"give one of {', '.join(ANSWERS)}, or of {', '.join(LABELS)}"
         raise where.fault("answer", "missing", f"{has(row)}; {names}, or say --field answer=NAME")
-    if recorded and label is None and (row.get("match") == "similar" or answer is None):
+    if recorded and not label and (row.get("match") == "similar" or answer is None):
         truth = ""
     else:
-        truth = normalize(str(label)) if label is not None else normalize(answer or "")
+        truth = normalize(label or answer or "")
     return Asked(
-        text=text, truth=truth, answer=answer or str(label or ""), scope=scope, turns=turns,
+        text=text, truth=truth, answer=answer or label, scope=scope, turns=turns,
         at=arrival(row, where.fault),
         latency=number(row, "latency", where.fault) if row.get("tier", "backend") == "backend" else None,
         tokens=int(number(row, "tokens", where.fault) or 0),
