@@ -18,7 +18,7 @@ from cachelayer.cli import main
 from cachelayer.cli.calibrate.choose import LEAST, choose, reliability, split
 from cachelayer.cli.calibrate.words import evidence, python, toml
 from cachelayer.cli.serve.config import load
-from cachelayer.cli.traces.intervals import exact
+from cachelayer.cli.traces.intervals import exact, limit
 from cachelayer.cli.traces.read import Asked, Trace
 from cachelayer.cli.traces.rows import TraceError
 from cachelayer.cli.traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
@@ -63,6 +63,20 @@ def test_pairs_of_strangers_are_dealt_to_both_sides(n: int) -> None:
 def test_too_short_a_trace_says_how_many_are_needed() -> None:
     with pytest.raises(TraceError, match=r"10 requests to choose on, which is too few; give at least 20"):
         split(Trace("t", [Asked("q", "x", "x")] * 20), 0.5)
+
+
+def test_of_pairs_too_few_are_counted_as_pairs() -> None:
+    pair = [Asked("q", "x", "x", "p", counted=False), Asked("r", "x", "x", "p")]
+    with pytest.raises(TraceError, match=r"(0|15) requests to choose on"):
+        split(Trace("t", pair * 15, pairs=True), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.01, "1%"), (0.0025, "0.25%"), (0.0004, "0.04%"), (0.07, "7%")]
+)
+def test_a_target_is_told_as_it_was_given(share: float, told: str) -> None:
+    """0.25 % stood there as 0.2 %, which nothing had kept, and two budgets had one name."""
+    assert limit(share) == told
 
 
 def run(bound: float, right: int, wrong: int, *, later_wrong: int = 0) -> Tally:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cachelayer import ConfigurationError
 from cachelayer.cli import main
+from cachelayer.cli.replay.page import rolling
 from cachelayer.cli.replay.shuffles import shuffled
 from cachelayer.cli.traces.read import Asked, Trace
 from cachelayer.cli.traces.rivals import in_hindsight, oracle, thresholds
@@ -107,6 +108,25 @@ async def test_the_first_of_a_pair_fills_and_is_not_counted() -> None:
     asked = [Asked("a b c", "1", "1", "p", counted=False), Asked("a b c", "1", "1", "p")]
     tally = await replayed(asked, "exact")
     assert tally.path == [FILLED, EXACT] and tally.requests == 1 and tally.hit == 1.0
+
+
+async def test_equal_answers_under_different_labels_are_equal_for_layers_thresholds_and_oracle() -> None:
+    """By the oracle's word no cache could save a call, and the layer beside it had saved one."""
+    asked = [
+        Asked("a", "1", "See the manual."),
+        Asked("a", "2", "see the manual."),
+        Asked("b", "3", "Other."),
+    ]
+    layer, best = await replayed(asked, "exact"), oracle(asked)
+    [cut], nearest = thresholds(asked, np.ones((3, 1), np.float32), [0.5])
+    assert layer.path[:2] == cut.path[:2] == best.path[:2] == [MISS, EXACT]
+    assert layer.changed == cut.changed == [] and best.path[2] == MISS
+    assert cut.path[2] == WRONG and not nearest.same[2]
+
+
+def test_the_share_over_the_trace_counts_no_request_that_only_fills() -> None:
+    path = [FILLED, RIGHT] * 3
+    assert rolling(Tally("run", "layer", path=path)) == [(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]
 
 
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30), st.integers(0, 9))

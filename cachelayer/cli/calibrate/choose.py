@@ -43,9 +43,10 @@ def split(trace: Trace, share: float) -> tuple[Trace, int]:
         parts = [[one for one, first in zip(asked, fit, strict=True) if first is of] for of in (True, False)]
         asked, cut = parts[0] + parts[1], len(parts[0])
     for part, name in ((asked[:cut], "to choose on"), (asked[cut:], "to report on")):
-        if sum(one.counted for one in part) < LEAST:
+        counted = sum(one.counted for one in part)
+        if counted < LEAST:
             raise TraceError(
-                f"{trace.name}: {len(part)} requests {name}, which is too few; give at least {LEAST} to each "
+                f"{trace.name}: {counted} requests {name}, which is too few; give at least {LEAST} to each "
                 "part, better thousands (see --fit)"
             )
     return replace(trace, asked=asked), cut

@@ -9,7 +9,7 @@ import numpy as np
 from .. import plots, report
 from ..charts import NOTHING
 from ..report import Cell, Tile
-from ..traces.intervals import exact, percent
+from ..traces.intervals import exact, limit, percent
 from ..traces.output import opening
 from ..traces.rivals import Nearest
 from . import words
@@ -82,7 +82,7 @@ def _hits(found: Calibrated) -> plots.Plane:
         x_most=plots.round_up(right), y_most=plots.round_up(top),
         dots=[*dots, *(plots.Dot("threshold", x, y, "grey", small=True) for x, y in curve)],
         curves=[plots.Curve("static thresholds", curve, "grey", dashed=True)],
-        marks=[(found.target, f"target {found.target:.1%}")],
+        marks=[(found.target, f"target {limit(found.target)}")],
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from ..terminal import say
 from ..traces import options
+from ..traces.intervals import limit
 from ..traces.output import opening, text_stream, write_output
 from ..traces.read import Trace
 from ..traces.rivals import GRID, oracle, thresholds
@@ -40,8 +41,8 @@ async def _calibrated(
     args: argparse.Namespace, trace: Trace, cut: int, base: Config, embedder: Remembered
 ) -> Calibrated:
     runs = []
-    for bound in sorted({*BOUNDS, args.target} - {0.0}):
-        one = replace(base, name=f"{bound:.1%}", policy=base.policy.override(max_error_rate=bound))
+    for budget in sorted({*BOUNDS, args.target} - {0.0}):
+        one = replace(base, name=limit(budget), policy=base.policy.override(max_error_rate=budget))
         with options.progress(args, f"error budget {one.name}", len(trace.asked)) as update:
             runs.append(await Run(trace.asked, one, embedder).run(update))
     vectors = embedder.vectors([one.text for one in trace.asked])

@@ -11,7 +11,7 @@ from typing import Any
 from ..charts import NOTHING
 from ..serve.parts import CachePart
 from ..terminal import table
-from ..traces.intervals import percent
+from ..traces.intervals import limit, percent
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
 from .result import Calibrated
 
@@ -64,7 +64,7 @@ def rows(found: Calibrated) -> list[tuple[str, ...]]:
 
 def verdict(found: Calibrated) -> str:
     """The recommendation in a sentence."""
-    choice, target = found.choice, f"{found.target:.1%}"
+    choice, target = found.choice, limit(found.target)
     if choice.run is None:
         return (
             f"Recommended: semantic=False. Even with the smallest error budget, more than {target} of the similar "
@@ -99,11 +99,11 @@ def expected(found: Calibrated) -> Iterator[str]:
         )
         yield f"expected wrong of all        {part.error:.2%}  (95 %: {percent(part.error_interval)})"
         if part.share_wrong_interval[0] > found.target:
-            yield f"NOTE: that is above the target of {found.target:.1%}; take a smaller --target"
-    bound = found.choice.run.bound or 0.0
-    if bound > found.target:
+            yield f"NOTE: that is above the target of {limit(found.target)}; take a smaller --target"
+    budget = found.choice.run.bound or 0.0
+    if budget > found.target:
         yield (
-            f"NOTE: in production, similar answers stop only where more than {bound:.1%} are wrong; if traffic may "
+            f"NOTE: in production, similar answers stop only where more than {limit(budget)} are wrong; if traffic may "
             f"change and that is too much, take max_error_rate={found.target:g}"
         )
     if found.trace.pairs:

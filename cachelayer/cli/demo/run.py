@@ -13,6 +13,7 @@ from ...errors import MissingExtra
 from ...semantic.embed.onnx import OnnxEmbedder
 from .. import report
 from ..terminal import say
+from ..traces.intervals import limit
 from . import words
 from .corpus import Article, Corpus, load
 from .desk import Desk, Write, quote
@@ -52,7 +53,7 @@ class Options:
         tiers = ["in process", *(["Redis"] if self.redis else []), *(["similar"] if self.semantic else [])]
         return (
             f"{self.requests:,} requests, {self.concurrency} at a time, seed {self.seed}; "
-            f"tiers: {', '.join(tiers)}; error budget {self.max_error_rate:.1%} of similar answers; "
+            f"tiers: {', '.join(tiers)}; error budget {limit(self.max_error_rate)} of similar answers; "
             f"backend: {backend}."
         )
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from .. import charts, plots, report
 from ..charts import NOTHING
 from ..report import Cell, Tile
+from ..traces.intervals import limit
 from ..traces.output import opening
 from ..traces.read import Asked
 from ..traces.rivals import Nearest
-from ..traces.tally import EXACT, RIGHT, WRONG, Mistake, Tally
+from ..traces.tally import EXACT, FILLED, RIGHT, WRONG, Mistake, Tally
 from . import words
 from .result import Replayed
 
@@ -88,7 +89,7 @@ def _plane(found: Replayed) -> plots.Plane:
         "share of wrong answers among similar ones", "answered without the backend",
         x_most=plots.round_up(right), y_most=plots.round_up(max(top, found.best.hit)), dots=dots,
         curves=[plots.Curve("static thresholds", curve, "grey", dashed=True)],
-        marks=[(found.bound, f"bound {found.bound:.1%}")],
+        marks=[(found.bound, f"bound {limit(found.bound)}")],
     )  # fmt: skip
 
 
@@ -128,7 +129,7 @@ def _rolling(found: Replayed) -> list[charts.Line]:
 
 def rolling(run: Tally) -> list[tuple[float, float]]:
     """(requests, share of hits among the last ones), at most `_POINTS` of them."""
-    hits = [code in (EXACT, RIGHT, WRONG) for code in run.path]
+    hits = [code in (EXACT, RIGHT, WRONG) for code in run.path if code != FILLED]
     total, out = 0, []
     step = max(1, len(hits) // _POINTS)
     for i, hit in enumerate(hits):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..charts import NOTHING, duration
 from ..terminal import table
-from ..traces.intervals import percent
+from ..traces.intervals import limit, percent
 from ..traces.read import Asked
 from ..traces.tally import Tally
 from .result import Replayed
@@ -88,7 +88,8 @@ def notes(found: Replayed) -> Iterator[str]:
     )
     yield (
         "Thresholds serve the nearest earlier request of the same scope; the one in hindsight is the best that keeps "
-        f"wrong answers to {found.bound:.1%}, chosen with the labels of this same trace. The oracle knows every answer."
+        f"wrong answers to {limit(found.bound)}, chosen with the labels of this same trace. The oracle knows every "
+        "answer."
     )
     changed = max((len(run.changed) for run in found.rows), default=0)
     if changed:

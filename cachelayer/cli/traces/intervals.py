@@ -62,6 +62,11 @@ def _at_most(k: int, n: int, p: float) -> float:
     return min(1.0, total)
 
 
+def limit(share: float) -> str:
+    """'0.25%': a limit as it was given, not rounded to one that is stricter or looser."""
+    return f"{share * 100:.10g}%"
+
+
 def percent(bounds: Interval) -> str:
     """'0.1-2.3 %'."""
     low, high = (bound * 100 for bound in bounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...types import Vectors
 from .read import Asked
-from .run import Progress
+from .run import Progress, truths
 from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 
 GRID = np.round(np.concatenate([np.arange(0.60, 0.97, 0.02), np.arange(0.97, 0.9951, 0.005)]), 3)
@@ -35,8 +35,8 @@ class Nearest:
 class _Threshold:
     """A cache that serves the nearest entry at or above one cosine, and keeps what it had to ask for."""
 
-    def __init__(self, threshold: float, n: int) -> None:
-        self.threshold = threshold
+    def __init__(self, threshold: float, n: int, known: Mapping[str, set[str]]) -> None:
+        self.threshold, self._truths = threshold, known
         self.tally = Tally(f"cosine >= {threshold:g}", "threshold", path=[MISS] * n)
         self.enter(0)
 
@@ -52,15 +52,16 @@ class _Threshold:
         repeat = self.known.get(text)
         if repeat is not None:
             tally.path[place] = EXACT if one.counted else FILLED
-            tally.changed += [place] if asked[repeat].truth != one.truth else []
+            tally.changed += [] if one.truth in self._truths[asked[repeat].answer] else [place]
             return
         if one.counted and len(near):
             held = np.where(self.kept[near], cosines, -2.0)
             best = int(held.argmax())
             if held[best] >= self.threshold:
                 served = asked[self.known[int(near[best])]]
-                tally.path[place] = RIGHT if served.truth == one.truth else WRONG
-                if served.truth != one.truth:
+                right = one.truth in self._truths[served.answer]
+                tally.path[place] = RIGHT if right else WRONG
+                if not right:
                     tally.mistakes.append(Mistake(place, served.answer, float(held[best])))
                 return
         self.kept[text], self.known[text] = True, place
@@ -80,11 +81,12 @@ def thresholds(
     scopes: dict[Any, list[int]] = {}
     for place, one in enumerate(asked):
         scopes.setdefault((one.scope, one.turns), []).append(place)
-    caches = [_Threshold(float(level), n) for level in levels]
+    known = truths(asked)
+    caches = [_Threshold(float(level), n, known) for level in levels]
     nearest = Nearest(np.full(n, np.nan, np.float32), np.zeros(n, bool))
     done = 0
     for places in scopes.values():
-        for start in _scope(places, asked, vectors, caches, nearest):
+        for start in _scope(places, asked, vectors, caches, nearest, known):
             progress(done + start)
         done += len(places)
     progress(n)
@@ -94,7 +96,12 @@ def thresholds(
 
 
 def _scope(
-    places: list[int], asked: Sequence[Asked], vectors: Vectors, caches: list[_Threshold], nearest: Nearest
+    places: list[int],
+    asked: Sequence[Asked],
+    vectors: Vectors,
+    caches: list[_Threshold],
+    nearest: Nearest,
+    same: Mapping[str, set[str]],
 ) -> Iterator[int]:
     """Ask the requests in these places, all of one scope; yields how many were asked."""
     firsts: dict[str, int] = {}
@@ -120,7 +127,7 @@ def _scope(
                 if seen and asked[place].counted:
                     best = int(before.argmax())
                     nearest.cosine[place] = before[best]
-                    nearest.same[place] = asked[at[best]].truth == asked[place].truth
+                    nearest.same[place] = asked[place].truth in same[asked[at[best]].answer]
                 seen += 1
         yield start + len(block)
 
@@ -130,6 +137,7 @@ def oracle(asked: Sequence[Asked]) -> Tally:
     tally = Tally("oracle", "oracle")
     known: set[tuple[Any, str]] = set()
     texts: set[Any] = set()
+    same = truths(asked)
     for one in asked:
         held = (one.scope, one.turns), one.truth
         if not one.counted:
@@ -138,7 +146,7 @@ def oracle(asked: Sequence[Asked]) -> Tally:
             tally.path.append(
                 EXACT if one.key in texts and held in known else RIGHT if held in known else MISS
             )
-        known.add(held)
+        known.update((held[0], truth) for truth in same[one.answer])
         texts.add(one.key)
     return tally
 

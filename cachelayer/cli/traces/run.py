@@ -172,10 +172,11 @@ class Run:
 
 def truths(asked: Sequence[Asked]) -> dict[str, set[str]]:
     """For each answer that a backend gave, the truths it stands for."""
+    said = {one.answer: normalize(one.answer) for one in asked}
     found: dict[str, set[str]] = defaultdict(set)
     for one in asked:
-        found[one.answer].update((one.truth, normalize(one.answer)))
-    return found
+        found[said[one.answer]].update((one.truth, said[one.answer]))
+    return {answer: found[text] for answer, text in said.items()}
 
 
 def _state(stats: dict[str, Any]) -> dict[str, Any]:
