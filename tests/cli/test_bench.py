@@ -259,6 +259,9 @@ def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
         ("t.jsonl", '{"x": 1}', "give a text under"),
         ("t.jsonl", '{"messages": ["hi"]}', "line 1, field 'messages'"),
         ("t.jsonl", '{"body": {"messages": "hi"}}', "line 1, field 'messages'"),
+        ("t.jsonl", '{"messages": [{"role": "assistant", "content": "hi"}]}', "line 1, field 'messages'"),
+        ("t.jsonl", '{"messages": ["hi", {"role": "assistant"}]}', "line 1, field 'messages'"),
+        ("t.jsonl", '{"timestamp": 0, "hash_ids": [1], "input_length": Infinity}', "line 1: cannot be read"),
         ("t.jsonl", "[1]", "entry 1: int, not an object"),
         ("t.jsonl", "", "no request in it"),
         ("t.csv", "asked,answer\nhow?,so", "line 2, field 'question': missing; the row has asked, answer"),
@@ -283,6 +286,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_request(tmp_path: Path) -> No
         (["127.0.0.1:80", "asked.jsonl", "--rate", "5"], "or a URL like http://host:port/v1"),
         (["json:dumps", "asked.jsonl", "--warmup", "50", "--rate", "5"], "would leave none"),
         (["json:dumps", "asked.jsonl", "--warmup", "inf%", "--rate", "5"], "a share like 5%"),
+        (
+            ["http://h", "asked.jsonl", "--rate", "5", "--header", "X: é"],
+            "--header X: give NAME:VALUE in ASCII",
+        ),
         (["json:dumps", "asked.jsonl", "--slo", "fast=1s", "--rate", "5"], "give limits for"),
     ],
 )

@@ -145,8 +145,8 @@ def _target(args: argparse.Namespace, name: str, function: Any, *, cached: bool)
 
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise CacheLayerError(f"--header {name}: give NAME:VALUE")
+    if not colon or not name.strip() or not text.isascii():
+        raise CacheLayerError(f"--header {name}: give NAME:VALUE in ASCII")
     return name.strip(), value.strip()
 
 

@@ -88,7 +88,7 @@ def _request(row: dict[str, Any], where: Where, shrink: float) -> tuple[float | 
         if "hash_ids" in row:
             return _mooncake(row, shrink)
         return _azure(row, where.line, shrink) if "ContextTokens" in row else _recorded(row, where)
-    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as fault:
         raise where.broken(f"cannot be read ({fault!r})", "see the formats in --help") from None
 
 
@@ -97,10 +97,12 @@ def _recorded(row: dict[str, Any], where: Where) -> tuple[float | None, dict[str
     at = arrival(row, where.fault)
     body = body_of(row)
     if messages := messages_of(body):
-        if not isinstance(messages, list) or not isinstance(messages[-1], dict):
+        whole = isinstance(messages, list)
+        asked = messages[:-1] if whole and answered(messages, row) else messages
+        if not whole or not asked or not isinstance(asked[-1], dict):
             raise where.fault("messages", "not a list of messages", "give role and content of each")
         kept = {k: v for k, v in body.items() if k not in (_LOGGED if body is row else ("input",))}
-        return at, {**kept, "messages": messages[:-1] if answered(messages, row) else messages}
+        return at, {**kept, "messages": asked}
     text, _ = asked_of(row)
     if not isinstance(text, str):
         raise where.fault("question", "missing" if text is None else "not a text", unasked(row))
