@@ -13,7 +13,7 @@ import prometheus_client
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cachelayer import CacheLayer
+from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.observe.cost import Price, Prices
 from cachelayer.observe.families import FAMILIES
 from cachelayer.observe.prometheus import together
@@ -240,7 +240,8 @@ async def test_flights_and_the_write_back_queue_are_seen_while_they_are_under_wa
 
 
 async def test_batches_of_the_embedder_are_counted_where_it_batches() -> None:
-    layer = CacheLayer(embedder=BatchedEmbedder(WordEmbedder()))
+    patient = Policy(budgets=Budgets(store=60, embed=60, search=60, verify=60))
+    layer = CacheLayer(policy=patient, embedder=BatchedEmbedder(WordEmbedder()))
 
     @layer.cached(name="ask")
     async def ask(question: str) -> str:
