@@ -57,11 +57,16 @@ class HitRate:
 
 
 class LoopMeter:
-    """Looks every `interval` seconds how late the running loop comes to what is due, and calls `tick`."""
+    """Looks every `interval` seconds how late the running loop comes to what is due, and calls `tick`.
 
-    def __init__(self, now: Clock, tick: Callable[[], None], *, interval: float = 0.05) -> None:
+    What it sees it adds to `lateness`, which the meters of several loops share: no loop's end makes a count fall.
+    """
+
+    def __init__(
+        self, now: Clock, tick: Callable[[], None], lateness: Histogram, *, interval: float = 0.05
+    ) -> None:
         self._now, self._tick, self._interval = now, tick, interval
-        self.lateness = Histogram()
+        self.lateness = lateness
         self._late: list[float] = []
         self._worst: deque[tuple[float, float]] = deque()
         self._due = now() + interval
@@ -80,7 +85,7 @@ class LoopMeter:
             self._tick()
 
     def fold(self) -> Histogram:
-        """All that was seen."""
+        """All that was seen, by the other meters too."""
         late, self._late = self._late, []
         self.lateness.add_all(late)
         return self.lateness
@@ -95,3 +100,4 @@ class LoopMeter:
     def stop(self) -> None:
         """No look after this."""
         self._ticker.stop()
+        self.fold()

@@ -40,8 +40,9 @@ class Histogram:
         values = np.asarray(seconds, np.float64)
         times = np.ones(len(values), np.int64) if weights is None else np.asarray(weights, np.int64)
         np.add.at(self._counts, np.searchsorted(_EDGES, values), times)
-        self.count += int(times.sum())
-        self.total += float(values @ times)
+        n, total = int(times.sum()), float(values @ times)  # first: meanwhile other threads may add
+        self.count += n
+        self.total += total
 
     def merge(self, other: Histogram) -> None:
         """Count what `other` counted, too."""

@@ -11,7 +11,7 @@ from ..protocols import Clock
 from ..types import Source
 from .cost import Ledger
 from .health import HitRate, LoopMeter
-from .histogram import Shown
+from .histogram import Histogram, Shown
 from .stats import FunctionStats, together
 from .topn import OTHER
 
@@ -55,6 +55,8 @@ class Readings:
         self.hit_rate = HitRate()
         self.ledger: Ledger | None = None
         self.meters: list[LoopMeter] = []
+        self.stalls = Histogram()
+        """Of every loop that was metered, also of those that ended."""
 
     def tick(self) -> None:
         """Look at the hit rate; about once a second."""
@@ -86,7 +88,10 @@ class Readings:
         yield Reading("hit_rate_collapsed", (), float(self.hit_rate.collapsed))
         if self.meters:
             yield Reading("loop_stall_worst_seconds", (), max(meter.worst() for meter in self.meters))
-            yield Reading("loop_stall_seconds", (), self.meters[-1].fold().shown())
+        for meter in self.meters:
+            meter.fold()
+        if self.meters or self.stalls.count:
+            yield Reading("loop_stall_seconds", (), self.stalls.shown())
 
 
 def _apart(counters: Mapping[str, FunctionStats]) -> dict[str, FunctionStats]:

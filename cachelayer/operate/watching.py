@@ -157,8 +157,11 @@ class Watching:
         except RuntimeError:
             return
         if self.watches and loop not in self._meters:
-            self._meters[loop] = LoopMeter(self._clock.monotonic, self.readings.tick)
-            self.readings.meters = list(self._meters.values())
+            readings = self.readings
+            self._meters[loop] = LoopMeter(self._clock.monotonic, readings.tick, readings.stalls)
+            for ended in [loop for loop in self._meters if loop.is_closed()]:
+                del self._meters[ended]
+            readings.meters = list(self._meters.values())
 
     def stop(self) -> None:
         """Stop the running loop's meter."""

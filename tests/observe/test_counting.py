@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -56,7 +57,7 @@ def test_histograms_together_are_that_of_all(some: list[float], others: list[flo
 
 async def test_the_worst_stall_is_that_of_the_last_minute() -> None:
     clock = ManualClock()
-    meter = LoopMeter(clock.monotonic, lambda: None, interval=1.0)
+    meter = LoopMeter(clock.monotonic, lambda: None, Histogram(), interval=1.0)
     told = []
     for late in (0.5, 3.0, 0.25, *[0.0] * 60):
         clock.advance(1.0 + late)
@@ -221,6 +222,33 @@ def test_a_price_file_that_cannot_be_read_names_file_and_field(tmp_path: object)
         file.write('{"models": {"m": {"prompt": -1}}}')
     with pytest.raises(ConfigurationError, match=r"price.prompt=-1"):
         Prices.load(path)
+
+
+def test_stalls_of_a_loop_that_ended_still_count() -> None:
+    """Only those of the loop that was started last were told, so that with each new one the count fell to 0."""
+    layer = CacheLayer(semantic=False, clock=(clock := ManualClock()))
+
+    metrics = layer.metrics()
+
+    async def stalled(seconds: float) -> int:
+        async with layer:
+            (meter,) = layer._watching.readings.meters
+            clock.advance(seconds)
+            meter._look()
+        told = metrics.render()[1].decode()
+        return int(float(re.findall(r"cachelayer_loop_stall_seconds_count (.*)", told)[0]))
+
+    assert [asyncio.run(stalled(seconds)) for seconds in (1.0, 2.0)] == [1, 2]
+
+
+def test_a_loop_that_ended_without_closing_the_layer_is_watched_no_more() -> None:
+    layer = CacheLayer(semantic=False)
+
+    async def watched() -> int:
+        layer.metrics()
+        return len(layer._watching.readings.meters)
+
+    assert [asyncio.run(watched()) for _ in range(3)] == [1, 1, 1]
 
 
 async def test_the_hit_rate_that_is_shown_is_the_share_of_requests_answered_by_the_cache() -> None:
