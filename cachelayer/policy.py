@@ -231,7 +231,8 @@ class Tightening(_Settings):
     """Seconds; an answer that expired longer ago is a miss."""
 
     def and_(self, own: float | None = None, /, **fields: Any) -> Tightening:
-        """The stricter of these and the given fields. Raises LooseningError if a given one is looser.
+        """The stricter of these and the given fields; itself if that is no other. Raises LooseningError if a given one
+        is looser.
 
         `own`: the highest max_error_rate that any policy allows.
         """
@@ -251,7 +252,8 @@ class Tightening(_Settings):
             if looser:
                 raise LooseningError(f"{name}={new!r} would loosen {name}={old!r}: requests may only tighten")
             merged[name] = new
-        return Tightening(**merged)
+        made = Tightening(**merged)
+        return self if made == self else made
 
 
 def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:

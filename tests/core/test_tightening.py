@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, LooseningError
 from cachelayer.policy import NOT_TIGHTENED, Tightening
+from cachelayer.testing import Gate
 
 OWN = 0.5
 """The highest error rate that any policy allows."""
@@ -47,6 +49,18 @@ def test_a_restriction_inside_another_is_refused_exactly_if_a_field_is_looser(
             first.and_(OWN, **inner)
     else:
         assert first.and_(OWN, **inner) == Tightening(**{**outer, **inner})
+
+
+async def test_calls_that_restrict_nothing_share_one_flight_with_all_others() -> None:
+    layer, gate = CacheLayer(semantic=False), Gate()
+    ask = layer.wrap(gate, name="ask")
+    calls = [asyncio.create_task(ask("q"))]
+    for restrictions in ({}, {"no_cache": False}, {"no_store": False, "no_similar": False}):
+        with layer.tighten(**restrictions):
+            calls.append(asyncio.create_task(ask("q")))
+    await gate.entered()
+    gate.open()
+    assert await asyncio.gather(*calls) == ["answer 1"] * 4 and gate.calls == 1
 
 
 @pytest.mark.parametrize(
