@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, overload
@@ -261,18 +262,22 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         await self._portal.arun(self._tiers.settle)
 
     async def _stop(self, limit: float) -> None:
+        tiers = self._tiers
         self._watching.stop()
         self._keeper.deferred.settle()
-        await self._tiers.writeback.drain(limit)
-        await self._tiers.recorder.aclose(limit)
-        await self._background.cancel()
-        if self._tiers.elsewhere is not None:
-            await self._tiers.elsewhere.aclose()
-        for tier in self._tiers.every:
-            await tier.aclose()
-        if self._shared is not None:
-            await self._shared.aclose()
-            await self._portal.arun(self._shared.aclose)
+        async with AsyncExitStack() as then:  # backwards; each of them, whatever became of those before it
+            if self._shared is not None:
+                then.push_async_callback(self._portal.arun, self._shared.aclose)
+                then.push_async_callback(self._shared.aclose)
+            for tier in tiers.every:
+                then.push_async_callback(tier.aclose)
+            if tiers.elsewhere is not None:
+                then.push_async_callback(tiers.elsewhere.aclose)
+            then.push_async_callback(tiers.writeback.drain, limit)  # what waited for a model, ready just now
+            then.push_async_callback(self._portal.arun, self._background.cancel)
+            then.push_async_callback(self._background.cancel)
+            then.push_async_callback(tiers.recorder.aclose, limit)
+            await tiers.writeback.drain(limit)
 
 
 def engine_of(layer: CacheLayer) -> Engine:

@@ -27,8 +27,10 @@ class Opened:
 
     async def aclose(self, timeout: Duration = "5s") -> None:
         """Finish background writes within `timeout`, then stop everything."""
-        await self._stop(seconds("timeout", timeout))
-        self._portal.close()
+        try:
+            await self._stop(seconds("timeout", timeout))
+        finally:
+            self._portal.close()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -45,8 +47,10 @@ class Opened:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._portal.run(self._stop(5.0))
-        self._portal.close()
+        try:
+            self._portal.run(self._stop(5.0))
+        finally:
+            self._portal.close()
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncIterator[None]:

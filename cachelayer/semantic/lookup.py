@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from ..flow import forks
-from ..flow.attempt import Faults, interrupted
-from ..flow.background import Background, Busy, later, offload, offload_whole
-from ..flow.waiting import Turns
+from ..flow.attempt import Faults
+from ..flow.background import Background, Busy, later
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
@@ -27,8 +24,8 @@ from .embed.cache import CachedEmbedder
 from .embed.checks import shows_tokens
 from .index.searches import Searches
 from .inflight import Flight, InFlight
+from .lifetime import Lifetime
 from .pairs.close_reader import CloseReader
-from .pairs.verifier import load
 from .quarantine import Watch
 from .retyped import Retyped
 
@@ -37,7 +34,7 @@ NEIGHBOURS = 8
 _NO_VECTOR: Final = np.zeros(0, np.float32)
 
 
-class Lookup:
+class Lookup(Lifetime):
     """The reading half of `SimilarTier`: finds the entry to serve.
 
     A fault of embedder, index or decider becomes the reason of a miss; `start` alone raises.
@@ -45,79 +42,25 @@ class Lookup:
 
     def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
                  background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
-        self.embedder, self.index, self._own_index = embedder, index, index is None
+        super().__init__(embedder, index, make_index, faults, background)
         self.decide_by(decider)
-        self.make_index, self.generation = make_index, 0
+        self.generation = 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
         self.apart = Apart()
         self._searcher: Searches | None = None
-        self.restore: Callable[[], Awaitable[None]] | None = None
-        """Fills the index before the tier serves, where answers survive a restart."""
-        self.served: Callable[[], None] = lambda: None
-        """Told whenever it begins to serve."""
-        self._faults, self._background = faults, background
         self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
         self._retyped, self._closely = Retyped(), CloseReader()
         self._gone: deque[int] = deque()
         self._lock = forks.lock()
-        self.state = State.COLD
         self._maintaining = Busy()
         self.repaired = 0
         """How many candidates had lost their entry."""
-        self.failure, self._failed_at = "", 0.0
-        self.retry = 60.0  # seconds after which a start in the background that failed is tried again
-        self._loop: asyncio.AbstractEventLoop | None = None
-        """On which the model is loaded, while it is."""
-        self._starts = Turns()
 
     def decide_by(self, decider: Decider) -> None:
         """Use this decider from now on."""
         self.decider = decider
         self._retyping = decider if isinstance(decider, Retyping) else None
-
-    async def start(self) -> None:
-        """Load model and index; until then lookups miss with reason WARMING. Raises what the embedder raises."""
-        async with self._starts.turn():
-            if self.state is not State.READY:
-                await self._start()
-
-    async def _start(self) -> None:
-        self.state, self._loop = State.WARMING, asyncio.get_running_loop()
-        try:
-            await self.embedder.start()
-            await offload(load)
-            if self.index is None and self.embedder.dimension:
-                self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
-            if self._own_index:
-                await offload_whole(getattr(self.index, "load", lambda: None))
-            if self.restore is not None:
-                await self.restore()
-        except BaseException as fault:
-            if self.state is State.READY:  # by another's start
-                raise
-            # its loop ended, or its caller had no time: the next lookup begins again
-            self.state = State.COLD if interrupted(fault) else State.FAILED
-            self.failure = "" if interrupted(fault) else f"{type(fault).__name__}: {fault}"
-            self._failed_at = time.monotonic()
-            raise
-        finally:
-            self._loop = None
-        self.state, self.failure = State.READY, ""
-        self.served()
-
-    def warm(self) -> None:
-        """Start to load the model in the background; again where the loop of that ended, or some time after a fault."""
-        left = self._loop is not None and self._loop.is_closed()
-        due = self.state is State.FAILED and time.monotonic() - self._failed_at >= self.retry
-        if self.state is State.COLD or due or (left and self.state is State.WARMING):
-            self.state, self._loop = State.WARMING, asyncio.get_running_loop()
-            if not self._background.spawn(partial(self._faults.behind, "warm-up", self.start)):
-                self.state, self._loop = State.COLD, None
-
-    def reset(self) -> None:
-        """In a forked child nobody goes on loading the model."""
-        self.state = State.COLD if self.state is State.WARMING else self.state
 
     def again(self, ask: Ask) -> Entry | None:
         """The entry whose text differs only in how it is typed, found by words alone; None if vectors must decide."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Query
-from .asks import Entry
+from .asks import Entry, State
 from .conversations import Conversations
 from .tier import SimilarTier
 
@@ -21,13 +21,19 @@ async def succeed(tier: SimilarTier, embedder: Embedder, decider: Decider) -> in
     Raises what the embedder raises; then nothing has changed.
     """
     await embedder.start()
-    successor = Successor(embedder, tier.make_index(embedder.dimension, embedder.identity), decider)
-    while missing := successor.missing(tier.entries):
-        await successor.take(missing)
+    try:
+        successor = Successor(embedder, tier.make_index(embedder.dimension, embedder.identity), decider)
+        while missing := successor.missing(tier.entries):
+            await successor.take(missing)
+    except BaseException as fault:
+        if not isinstance(fault, GeneratorExit):
+            await tier.let_go(embedder)
+        raise
     old = tier.embedder
     gone = successor.gone(tier.entries)
     tier.replace(embedder, successor.index, decider, successor.talks, gone)
-    await old.aclose()
+    closed = tier.state is not State.READY  # meanwhile: the next start loads what will serve
+    await tier.let_go(embedder if closed else old)
     return len(tier.entries)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..flow.background import offload
+from ..flow.background import offload, offload_whole
 from ..protocols import Decider, Embedder, Leaving, VectorIndex
 from ..types import Query
 from .answers import as_learned
@@ -20,8 +20,6 @@ from .lookup import Lookup
 
 SWEEP = 64
 """Entries that are forgotten at once: each has a place in the evidence, from which it takes a moment to remove."""
-CLOSE_BUDGET = 5.0
-"""Seconds that an embedder has to close."""
 
 
 class SimilarTier(Lookup):
@@ -185,9 +183,14 @@ class SimilarTier(Lookup):
 
     async def aclose(self) -> None:
         """Release the model; whatever it makes of that, the directory and the thread are let go, too."""
-        if self.state is State.READY:
-            await self._faults.attempt("close", self.embedder.aclose(), CLOSE_BUDGET)
-            if self._searcher is not None:
-                await self._searcher.aclose()
-        await offload(getattr(self.index, "close", lambda: None))
-        self.state = State.COLD
+        served, self.state = self.state is State.READY, State.COLD
+        if not served:
+            await offload_whole(getattr(self.index, "close", lambda: None))
+            return
+        async with self._starts.turn():  # nobody starts it again before it is closed
+            try:
+                await self.let_go(self.embedder)
+                if self._searcher is not None:
+                    await self._searcher.aclose()
+            finally:
+                await offload_whole(getattr(self.index, "close", lambda: None))

@@ -245,8 +245,8 @@ class Elsewhere:
         """Take the entry of this call into memory; returns whether it is there."""
         return False
 
-    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
-        """A batch of answers was kept: the indexed ones, and the others."""
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain], asked: float) -> None:
+        """A batch of answers was kept: the indexed ones, and the others; `asked`: when the last of them arrived."""
 
     async def keep_apart(self, pair: bytes) -> None:
         """An answer was wrong for one of two requests: keep them apart everywhere, and after restarts."""

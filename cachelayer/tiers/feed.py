@@ -73,7 +73,7 @@ class FeedFollower(Elsewhere):
         await self.faults.attempt("feed", self._catch_up(), PATIENCE)
         self.listen()
 
-    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain], asked: float) -> None:
         """Announce the indexed ones to the other processes."""
         items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
         self._findable.add({item.key: item for item in items})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from ..errors import ConfigurationError, StoreFault
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
 from ..flow import forks
-from ..flow.background import Busy, offload, offloaded
+from ..flow.background import Busy, offload, offload_whole, offloaded
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
 from ..semantic.apart import PAIR, REPORTED
@@ -50,6 +51,8 @@ class Persistence(Elsewhere):
         """Whether neither what was declared invalid nor the whole log could be removed from the disk yet."""
         self._since = 0
         """The epoch in which the directory was closed: invalidations since then were not carried out there."""
+        self._closed = -math.inf
+        """When that was: what was asked before and is answered late does not open it again."""
         self._begin_ids()
 
     def _begin_ids(self) -> None:
@@ -136,9 +139,9 @@ class Persistence(Elsewhere):
             with self.arrivals.faults.guard("texts"):
                 await offload(lambda: load(self.directory / "texts"))
 
-    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain], asked: float) -> None:
         """Keep what was answered, and write it in the background."""
-        if self.arrivals.similar.state is not State.READY:
+        if self.arrivals.similar.state is not State.READY and asked >= self._closed:
             self.arrivals.similar.warm()
         if not self._opened:
             return
@@ -262,16 +265,28 @@ class Persistence(Elsewhere):
 
     async def aclose(self) -> None:
         """Write what waits, remember the texts, and let the files go."""
-        if not self._opened:
-            return
+        self._closed = math.inf
+        try:
+            if self._opened:
+                await self._end()
+        finally:
+            self._closed = self.arrivals.clock.monotonic()
+
+    async def _end(self) -> None:
         self._since = self.arrivals.keeper.epoch
-        await self.maintain()
-        save = getattr(self.arrivals.similar.embedder, "save", None)
-        if save is not None:
-            with self.arrivals.faults.guard("texts"):
-                await offload(lambda: save(self.directory / "texts"))
-        await offload(self.log.close)
+        try:
+            await self.maintain()
+            save = getattr(self.arrivals.similar.embedder, "save", None)
+            if save is not None:
+                with self.arrivals.faults.guard("texts"):
+                    await offload(lambda: save(self.directory / "texts"))
+        finally:
+            await self.leave()
+
+    async def leave(self) -> None:
+        """Let the files be: they are closed, or could not be read in full."""
         self._opened = False
+        await offload_whole(self.log.close)
 
     def stats(self) -> dict[str, Any]:
         refused = getattr(self._index, "failure", "")

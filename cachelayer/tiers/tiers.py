@@ -250,7 +250,7 @@ class Tiers:
         if self.elsewhere is not None:
             done = held.union(slot.id for _, _, slot in made)
             others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in done]
-            await self.elsewhere.wrote(made, others)
+            await self.elsewhere.wrote(made, others, max(item.call.arrived for item in batch))
         for tier in self.every:
             if tier.due:
                 self.background.spawn(tier.maintain)

@@ -158,7 +158,7 @@ def elsewhere(
         assert shared is not None and isinstance(feed, Feed)
         return FeedFollower(arrivals, shared, feed)
     persistence = Persistence(directory, arrivals)
-    similar.restore, tiers.lasting = persistence.restore, True
+    similar.restore, similar.leave, tiers.lasting = persistence.restore, persistence.leave, True
     return persistence
 
 

@@ -68,8 +68,42 @@ async def test_a_model_that_fails_changes_nothing() -> None:
         await ask("where is my parcel")
         await layer.flush()
         with pytest.raises(OSError, match="gone"):
-            await layer.change_model(Broken(96))
+            await layer.change_model(broken := Broken(96))
+        assert not broken.started
         assert (await ask.outcome("my parcel where is")).source is Source.INDEX
+
+
+@pytest.mark.parametrize("end", ["the change is cancelled", "the layer is closed"])
+async def test_a_model_that_does_not_come_to_serve_is_let_go(end: str) -> None:
+    layer, new = make(), Slow(96)
+    await layer.start()
+    await layer.wrap(Gate(opened=True), name="ask")("where is my parcel")
+    await layer.flush()
+    change = asyncio.create_task(layer.change_model(new))
+    await new.asked.wait()
+    if end == "the layer is closed":
+        await layer.aclose()
+    else:
+        change.cancel()
+    new.go.set()
+    await asyncio.wait((change,))
+    assert not new.started
+    await layer.aclose()
+
+
+async def test_a_model_that_cannot_be_closed_is_replaced_all_the_same() -> None:
+    class Stuck(WordEmbedder):
+        async def aclose(self) -> None:
+            raise OSError("no")
+
+    layer = CacheLayer(embedder=Stuck(), verifier=SameWords(), policy=Policy(max_error_rate=0.05, shadow=0))
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    async with layer:
+        await ask("where is my parcel")
+        await layer.flush()
+        assert await layer.change_model(WordEmbedder(96)) == 1
+        assert (await ask.outcome("my parcel where is")).source is Source.INDEX
+    assert layer.stats()["faults"] == {"close:OSError": 1}
 
 
 async def test_it_says_when_it_cannot(tmp_path: Path) -> None:
