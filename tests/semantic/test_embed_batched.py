@@ -13,6 +13,7 @@ from embedding_server import DIMENSION, hashed, hashed_all
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
@@ -55,6 +56,26 @@ async def test_one_bad_text_does_not_spoil_the_others_of_its_batch():
     assert isinstance(made[1], OSError)
     assert np.allclose(made[0].vectors[0], direction("a"), atol=1e-6)
     assert np.allclose(made[2].vectors[0], direction("b"), atol=1e-6)
+
+
+class Forgetful(WordEmbedder):
+    """Leaves out what it has no words for."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return await super().embed([text for text in texts if text.isascii()])
+
+
+@pytest.mark.parametrize("wrapper", [BatchedEmbedder, CachedEmbedder])
+async def test_no_text_gets_another_one_s_vector_where_the_embedder_leaves_one_out(wrapper: type) -> None:
+    embedder = wrapper(Forgetful())
+    texts = ["\u65e5", "cancel it", "reset it"]
+    if wrapper is CachedEmbedder:
+        with pytest.raises(ValueError, match="one row and one mark per text"):
+            await embedder.embed(texts)
+    made = await asyncio.gather(*(embedder.embed([text]) for text in texts), return_exceptions=True)
+    assert isinstance(made[0], ValueError)
+    for one, text in zip(made[1:], texts[1:], strict=True):
+        assert np.array_equal(one.vectors, (await WordEmbedder().embed([text])).vectors)
 
 
 async def test_the_layer_batches_for_embedders_that_gain_by_it():

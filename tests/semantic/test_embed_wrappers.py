@@ -19,6 +19,8 @@ from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.embed.http import HttpEmbedder
 from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
+from cachelayer.testing import WordEmbedder
+from cachelayer.types import Embedded
 
 
 class Counted:
@@ -103,6 +105,21 @@ async def test_what_is_remembered_survives_the_process_for_the_same_model_only(t
     other = CachedEmbedder(CallableEmbedder(hashed_all, identity="other", dimension=DIMENSION))
     assert other.load(tmp_path / "vectors") == 0
     assert second.load(tmp_path / "nowhere") == 0
+
+
+async def test_what_is_remembered_in_double_precision_is_the_same_after_a_restart(tmp_path):
+    class Double(WordEmbedder):
+        async def embed(self, texts):
+            made = await super().embed(texts)
+            return Embedded(made.vectors.astype(np.float64), made.complete)
+
+    first, second = CachedEmbedder(Double()), CachedEmbedder(Double())
+    before = [await first.embed([text]) for text in ("a", "b")]
+    first.save(tmp_path / "vectors")
+    assert second.load(tmp_path / "vectors") == 2
+    for one, text in zip(before, ("a", "b"), strict=True):
+        assert np.array_equal((await second.embed([text])).vectors, one.vectors)
+    assert not second.inner.embedded
 
 
 @pytest.mark.parametrize("at", [0, 9, 40, -20, -1])

@@ -11,7 +11,7 @@ import numpy as np
 from ...flow.batcher import Batcher
 from ...protocols import Embedder
 from ...types import Embedded
-from .checks import check_texts
+from .checks import check_texts, checked
 
 _CHARS_PER_TOKEN = 4
 
@@ -69,13 +69,16 @@ class BatchedEmbedder:
 
     async def _call(self, requests: Sequence[Sequence[str]]) -> Sequence[Embedded | BaseException]:
         every = [text for texts in requests for text in texts]
-        (whole,) = await asyncio.gather(self.inner.embed(every), return_exceptions=True)
+        (whole,) = await asyncio.gather(self._embed(every), return_exceptions=True)
         if not isinstance(whole, BaseException):
             cuts = np.cumsum([0, *map(len, requests)]).tolist()
             return [part(whole, begin, end) for begin, end in pairwise(cuts)]
         if len(requests) == 1:
             return [whole]
-        return await asyncio.gather(*map(self.inner.embed, requests), return_exceptions=True)
+        return await asyncio.gather(*map(self._embed, requests), return_exceptions=True)
+
+    async def _embed(self, texts: Sequence[str]) -> Embedded:
+        return checked(await self.inner.embed(texts), len(texts))
 
 
 def part(whole: Embedded, begin: int, end: int) -> Embedded:

@@ -15,7 +15,7 @@ from ...protocols import Embedder
 from ...types import Embedded
 from ..pairs.late_interaction import Tokens
 from .cache_file import Entry, load_entries, save_entries
-from .checks import check_texts, shows_tokens
+from .checks import check_texts, checked, shows_tokens
 
 _OVERHEAD = 400
 """Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
@@ -69,7 +69,7 @@ class CachedEmbedder:
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             into = self._entries
-            made = await self.inner.embed(missing)
+            made = checked(await self.inner.embed(missing), len(missing))
             for i, text in enumerate(missing):
                 found[text] = (made.vectors[i], bool(made.complete[i]))
                 self._put(into, _key(text, tenant), *found[text])
@@ -100,7 +100,7 @@ class CachedEmbedder:
         if entry is not None:
             vector, complete = entry
             return Embedded(vector[None], np.array([complete]))
-        made = await self.inner.embed(texts)
+        made = checked(await self.inner.embed(texts), 1)
         self._put(into, text, made.vectors[0], bool(made.complete[0]))
         return made
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...types import Vectors
+from ...types import Embedded, Vectors
 
 CHARS_PER_TOKEN = 16
 """A text of more characters per token of the window is cut before it is tokenized, which bounds the time."""
@@ -33,6 +33,18 @@ def check_texts(texts: Sequence[str]) -> None:
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"texts[{position}] is {type(text).__name__}: pass str")
+
+
+def checked(made: Embedded, count: int) -> Embedded:
+    """What an embedder made of `count` texts, in float32; ValueError unless there is one row for each.
+
+    With a row too few or too many nobody can tell which text has whose vector.
+    """
+    vectors = np.asarray(made.vectors, np.float32)
+    if vectors.ndim != 2 or len(vectors) != count or len(made.complete) != count:
+        shapes = f"vectors of shape {vectors.shape} and {len(made.complete)} marks"
+        raise ValueError(f"the embedder returned {shapes} for {count} texts: one row and one mark per text")
+    return Embedded(vectors, made.complete)
 
 
 def normalized(rows: ArrayLike, count: int, dimension: int | None) -> Vectors:
