@@ -69,8 +69,10 @@ class Persistence(Elsewhere):
 
     async def ready(self, *, physically: bool) -> None:
         similar = self.arrivals.similar
-        if not self._opened and (physically or similar.state is not State.FAILED):
+        if not self._opened and physically:
             await similar.start()
+        elif not self._opened and similar.state is not State.FAILED:
+            await self.arrivals.faults.behind("warm-up", similar.start)
 
     async def restore(self) -> None:
         """Read what is there, before anything is indexed. Raises ConfigurationError if it cannot be read.

@@ -56,6 +56,15 @@ async def test_without_a_model_what_is_declared_invalid_does_not_come_back_with_
     assert await Life(tmp_path, WordEmbedder()).all() == list(QUESTIONS[1:3])
 
 
+async def test_nobody_who_declares_something_invalid_is_told_that_there_is_no_model(tmp_path: Path) -> None:
+    """It raised what the model had raised, and nothing was invalid."""
+    await Life(tmp_path, WordEmbedder()).all()
+    life = Life(tmp_path, Unreachable())
+    assert await life.layer.invalidate(tags=[f"about:{QUESTIONS[1]}"]) == 1
+    await life.layer.aclose()
+    assert await Life(tmp_path, WordEmbedder()).all() == [QUESTIONS[1]]
+
+
 async def test_what_cannot_be_taken_from_a_directory_is_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
