@@ -16,22 +16,27 @@ def _drop(made: object) -> None:
 class _Race(Generic[T]):
     """The call beside the lookup: a timer starts it, and it cancels the lookup if it is first."""
 
-    __slots__ = ("_call", "_cancelling", "_looking", "_task", "_won", "calling")
+    __slots__ = ("_call", "_cancelling", "_looking", "_task", "_unwanted", "_won", "calling")
 
     def __init__(self, task: asyncio.Task[Any], call: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._task, self._call = task, call
         self._cancelling = task.cancelling()
         self.calling: asyncio.Task[T] | None = None
         self._looking, self._won = True, False
+        self._unwanted: Callable[[T], object] | None = None
 
     def begin(self) -> None:
         self.calling = asyncio.get_running_loop().create_task(self._call())
         self.calling.add_done_callback(self._over)
 
     def _over(self, made: asyncio.Task[T]) -> None:
-        if not made.cancelled() and made.exception() is None and self._looking:
+        if made.cancelled() or made.exception() is not None:
+            return
+        if self._looking:
             self._won = True
             self._task.cancel()
+        elif self._unwanted is not None:  # it made something though it was cancelled
+            self._unwanted(made.result())
 
     async def found(self, lookup: Coroutine[Any, Any, T | None]) -> T | None:
         """What the lookup found, or None; raises what it raised."""
@@ -50,9 +55,11 @@ class _Race(Generic[T]):
     def end(self, unwanted: Callable[[T], object] | None) -> None:
         """Cancel what still runs; `unwanted` is told what the call made."""
         calling = self.calling
-        if calling is None or calling.cancel() or unwanted is None:
+        if calling is None:
             return
-        if not (calling.cancelled() or calling.exception()):
+        if calling.cancel():
+            self._unwanted = unwanted
+        elif unwanted is not None and not (calling.cancelled() or calling.exception()):
             unwanted(calling.result())
 
 

@@ -62,7 +62,7 @@ class Persistence(Elsewhere):
     def reset(self) -> None:
         """After a fork, the directory is the parent's."""
         self._begin_ids()
-        self._opened = False
+        self._opened, self._closed = False, -math.inf
         self._coming.expect(())
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()

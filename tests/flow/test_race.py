@@ -105,6 +105,25 @@ async def test_what_the_call_made_and_nobody_gets_is_given_back() -> None:
     assert await racing == ("found", True) and back == ["made"]
 
 
+async def test_so_is_what_the_call_made_although_it_was_cancelled() -> None:
+    lookup, begun, unwanted = Side(), asyncio.Event(), list[Any]()
+
+    async def call() -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "made"
+        return ""
+
+    racing = asyncio.create_task(race(lookup.run(), call, 0.001, unwanted.append))
+    await begun.wait()
+    lookup.end.set_result("found")
+    assert await racing == ("found", True)
+    await settle()
+    assert unwanted == ["made"]
+
+
 async def test_a_cancellation_that_comes_with_the_calls_answer_still_ends_the_race() -> None:
     lookup, call = Side(), Side()
     racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
