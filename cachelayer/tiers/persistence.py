@@ -265,9 +265,11 @@ class Persistence(Elsewhere):
             remedy = "all of it left memory; call erase again once the disk can be written"
             raise StoreFault(f"not erased from {self.directory}: {refused[0].strerror}: {remedy}")
 
+    def closing(self) -> None:
+        self._closed = math.inf
+
     async def aclose(self) -> None:
         """Write what waits, remember the texts, and let the files go."""
-        self._closed = math.inf
         try:
             if self._opened:
                 await self._end()

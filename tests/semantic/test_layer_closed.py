@@ -68,6 +68,34 @@ async def test_what_waited_for_a_model_that_begins_to_serve_as_the_layer_closes_
     assert await sources_after_a_restart(tmp_path, "where is my parcel?") == [Source.MEMORY]
 
 
+class CalledOff(WordEmbedder):
+    """Lets a call go on as its own loading is called off."""
+
+    def __init__(self, gate: Gate) -> None:
+        super().__init__()
+        self.gate, self.starts = gate, 0
+
+    async def start(self) -> None:
+        self.starts += 1
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.gate.open()
+
+
+async def test_what_is_answered_during_the_close_does_not_begin_to_load_the_model_again(
+    tmp_path: Path,
+) -> None:
+    model = CalledOff(gate := Gate())
+    layer = layer_in(tmp_path, model)
+    call = asyncio.create_task(layer.wrap(gate, name="ask")("where is my parcel?"))
+    await gate.entered()
+    await layer.aclose()
+    await call
+    assert model.starts == 1
+    await sources_after_a_restart(tmp_path)
+
+
 class Reluctant(WordEmbedder):
     """Cannot be closed at once."""
 
