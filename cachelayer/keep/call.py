@@ -157,6 +157,8 @@ class Call:
     """Whether a landing suits the caller, where a transport asks; what does not is neither counted nor handed over."""
     kept_only = False
     """Whether its caller wants what is kept and nothing else: the backend is not called, nor behind its back."""
+    refreshes = False
+    """Whether the backend is called behind its caller's back, who has a stale answer: a call that is no request."""
     stale: Slot | None = None
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None

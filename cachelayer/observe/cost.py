@@ -173,12 +173,15 @@ class Ledger:
         self._tenants = TopN(tenants) if tenants else None
         self._tags = TopN(tags) if tags else None
 
-    def add(self, bill: Bill, seconds: float, *, hit: bool, times: int = 1) -> float:
-        """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
-        with self._lock:
-            return self._add(bill, seconds, hit, times)
+    def add(self, bill: Bill, seconds: float, *, hit: bool, times: int = 1, asked: bool = True) -> float:
+        """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one.
 
-    def _add(self, bill: Bill, seconds: float, hit: bool, times: int) -> float:
+        `asked`: whether they answer requests; a refresh in the background does not.
+        """
+        with self._lock:
+            return self._add(bill, seconds, hit, times, asked)
+
+    def _add(self, bill: Bill, seconds: float, hit: bool, times: int, asked: bool) -> float:
         model = _label(bill.model)
         found = self._price(model)
         price = found or self.prices.default
@@ -198,7 +201,8 @@ class Ledger:
                 counts[token] += times * n
         if self._tenants is not None:
             result = "hit" if hit else "miss"
-            self._tenants.add(_label(bill.tenant or "none"), {result: times, kind: times * money}, times)
+            requests = {result: times} if asked else {}
+            self._tenants.add(_label(bill.tenant or "none"), {**requests, kind: times * money}, times)
         if self._tags is not None:
             for tag in bill.tags:
                 self._tags.add(_label(tag), {kind: times * money}, times)

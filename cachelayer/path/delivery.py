@@ -108,6 +108,13 @@ class Delivery:
             call.span.arrived(landing, source, match)
         return source, match
 
+    def refreshed(self, call: Call, landing: Landing) -> Landing:
+        """Bill a call that nobody asked for; that of a stream is billed at its end."""
+        made = landing.source is BACKEND or landing.source is BYPASS
+        if made and landing.recording is None and call.function.stats.ledger is not None:
+            account(self._keeper, call, landing, hit=False)
+        return landing
+
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:
         """This caller's own answer. Raises Alone where a stream can be joined no more."""
         frozen = landing.frozen

@@ -285,7 +285,7 @@ class Engine:
 
     def refresh(self, call: Call) -> None:
         """Refresh a stale entry on the running loop, unless a flight for it is under way."""
-        age, lead = call.function.flight_age, partial(self._refreshed, call)
+        age, lead, call.refreshes = call.function.flight_age, partial(self._refreshed, call), True
         self.flights.launch(flight_key(call), lead, max_age=age, proof=call.canonical)
 
     async def _refreshed(self, call: Call) -> Landing:
@@ -297,4 +297,4 @@ class Engine:
             raise
         if landing.recording is not None:
             self.tiers.background.spawn(landing.recording.read_off(), owed=True)
-        return landing
+        return self.delivery.refreshed(call, landing)
