@@ -222,3 +222,9 @@ def test_unix_times_are_read_as_texts_and_in_any_fraction_of_a_second(
 ) -> None:
     (tmp_path / "t.jsonl").write_text(json.dumps({"q": "Q", "label": "x", "timestamp": at}))
     assert read([tmp_path / "t.jsonl"]).asked[0].at == pytest.approx(seconds, abs=1e-5)
+
+
+def test_a_file_packed_otherwise_is_told_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(TraceError, match=r"t.jsonl.zst: .zst files are not read; unpack it"):
+        read([tmp_path / "t.jsonl.zst"], skipped=Skipped())

@@ -31,6 +31,7 @@ _FOREIGN = {
     ".xlsx": "read_excel",
     ".xls": "read_excel",
 }
+_PACKED = (".zst", ".bz2", ".xz", ".zip", ".lz4", ".br")
 _CELL = 2**30
 """Characters of a cell, of which Python's own limit is 2**17: a prompt with what was retrieved for it has more."""
 _BYTES = re.compile("[\udc80-\udcff]")
@@ -118,6 +119,8 @@ def rows(
 
 
 def _file(path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
+    if path.suffix in _PACKED:
+        raise TraceError(f"{path}: {path.suffix} files are not read; unpack it, or pack it with gzip (.gz)")
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix in _FOREIGN:
         remedy = f"pandas.{_FOREIGN[suffix]}({path.name!r}).to_csv('trace.csv', index=False)"
