@@ -95,6 +95,15 @@ async def test_the_log_tells_what_cannot_be_read_and_quotes_nothing_of_it(
     assert "hunter2" not in failed["why"]
 
 
+async def test_an_upstream_that_breaks_off_within_its_head_is_told_of(
+    gateway: Any, saying: Any, capsys: Any
+) -> None:
+    c = gateway(await saying(JSON + b"a: hunter"))
+    assert (await c.chat("hello")).status == 502
+    c.app.log.close()
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["why"] == "ServerDisconnectedError"
+
+
 async def test_a_control_character_in_an_upstreams_header_costs_nobody_the_answer(
     gateway: Any, saying: Any, serving: Serving
 ) -> None:

@@ -31,7 +31,8 @@ def answer_to(fault: HttpFault) -> tuple[tuple[int, str], str]:
         return (504, f"the upstream took too long ({fault.kind})"), fault.kind
     if isinstance(fault.__cause__, OSError):
         return (502, f"the upstream cannot be reached ({fault.kind})"), str(fault)
-    found = " ".join(_QUOTED.split(getattr(fault.__cause__, "message", ""))[0].split()).rstrip(":")
+    said = getattr(fault.__cause__, "message", "")  # of a head that broke off: what there was of it
+    found = " ".join(_QUOTED.split(said)[0].split()).rstrip(":") if isinstance(said, str) else ""
     why = f"{fault.kind}: {found}" if found else fault.kind
     return (502, f"the upstream gave no answer that can be read ({fault.kind})"), why
 
