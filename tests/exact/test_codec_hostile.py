@@ -124,6 +124,9 @@ def test_deep_and_swollen_payloads_are_refused() -> None:
     for payload in (bomb, sealed(1, b"x" * 10_001)):
         with pytest.raises(CorruptPayload):
             small.decode(payload)
+    many = b"[" + b"[]," * 1_000_000 + b"[]]"
+    with pytest.raises(CorruptPayload):  # a few KB, a million lists: no writer packs as much
+        Codec().decode(sealed(0x83, zlib.compress(many)))
     with pytest.raises(CodecError, match="takes 10001 bytes, more than 10000; it stays in memory") as large:
         small.encode("x" * 10_001)
     assert large.value.reason is Reason.OVERSIZE

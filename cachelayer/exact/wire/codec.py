@@ -43,7 +43,8 @@ _TEXT, _BYTES, _JSON, _TAGGED = 1, 2, 3, 4
 _STREAM, _PACKED = 0x40, 0x80
 _PROBE = 4096
 _PACK_MOST = 256 * 1024
-"""Larger bodies stay as they are: compressing them would hold the loop for milliseconds."""
+"""Larger bodies stay as they are: compressing them would hold the loop for milliseconds. Nor is more read: of a few
+kilobytes that others wrote gigabytes of lists could be made."""
 _NONSENSE = (
     ArithmeticError,
     AttributeError,
@@ -149,13 +150,13 @@ class Codec:
             raise CorruptPayload(f"no answer ({type(fault).__name__})") from fault
 
     def _unpack(self, body: bytes) -> bytes:
-        inflate = zlib.decompressobj()
+        inflate, most = zlib.decompressobj(), min(self.max_bytes, _PACK_MOST)
         try:
-            whole = inflate.decompress(body, self.max_bytes)
+            whole = inflate.decompress(body, most)
         except zlib.error as fault:
             raise CorruptPayload("cannot be decompressed") from fault
         if not inflate.eof:
-            raise CorruptPayload(f"incomplete, or larger than {self.max_bytes} bytes")
+            raise CorruptPayload(f"incomplete, or larger than {most} bytes")
         return whole
 
     def _value(self, kind: int, body: bytes) -> Any:
