@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checks import unquoted
 from ..errors import ConfigurationError
+from ..exact.wire.writer import encodes
 from ..policy import Policy, check_names, is_coroutine_function
 
 
@@ -32,7 +33,10 @@ def _named(given: object) -> bool:
 
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "name": (lambda given: _text(given) and bool(given), "give a non-empty string"),
+    "name": (
+        lambda given: _text(given) and bool(given) and encodes(given),
+        "give a non-empty string that can be written as UTF-8",
+    ),
     "version": (_named, "give a string or a number"),
     "text": (lambda given: _text(given) or _plain(given), "name a parameter, or give a plain function"),
     "vector": (callable, "give a function that makes the vector of an argument"),

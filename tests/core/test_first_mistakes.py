@@ -138,6 +138,11 @@ def test_what_is_no_option_is_told_where_it_belongs(option: str, said: str) -> N
     assert str(raised.value).startswith(said)
 
 
+def test_a_name_that_no_metrics_can_show_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"^name=.* that can be written as UTF-8$"):
+        CacheLayer(semantic=False).cached(name="\ud800x")(len)
+
+
 def test_a_value_too_long_to_read_is_shown_in_part() -> None:
     with pytest.raises(ConfigurationError, match=r"^ttl=\[0, 1, .{130,160} 9998, 9999\]: give seconds"):
         Policy(ttl=list(range(10_000)))  # type: ignore[arg-type]
