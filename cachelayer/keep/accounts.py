@@ -31,7 +31,7 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool, times: int
         if slot is not None:
             slot.meta = bill
     seconds = landing.seconds or call.timings.get("backend", 0.0)
-    ledger.add(bill, seconds, hit=hit, times=times, asked=hit or not call.refreshes)
+    landing.money = ledger.add(bill, seconds, hit=hit, times=times, asked=hit or not call.refreshes)
 
 
 def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:

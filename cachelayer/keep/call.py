@@ -257,6 +257,8 @@ class Landing:
     confidence: float | None = None
     age: float | None = None
     seconds: float = 0.0
+    money = 0.0
+    """Of the answer, by the owner's prices, once it was counted."""
     tokens: int = 0
     """Tokens of the answer, if `slot` is None."""
     stored: Reason | None = None

@@ -45,7 +45,8 @@ class Delivery:
         source, match = self.count(call, landing, led)
         call.timings["total"] = self._now() - call.arrived
         hit = source is not BACKEND and source is not BYPASS
-        saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
+        tokens = self._keeper.tokens(call.function, landing) if hit else 0
+        saved = Saved(landing.seconds, tokens, landing.money) if hit else Saved()
         name = self._keeper.id_of(call, landing)
         if match == "similar":
             name = f"{name}.{asked_by(call)}"

@@ -206,6 +206,26 @@ def test_asking_again_for_what_was_counted_does_not_begin_anew() -> None:
     assert layer.account({"models": {}}).stats()["models"] == {}  # with prices: from now on
 
 
+async def test_a_hit_says_what_it_spared_where_its_price_is_known() -> None:
+    usage = {"prompt_tokens": 2, "completion_tokens": 1}
+    reply = {
+        "model": "m",
+        "choices": [{"message": {"content": "so"}, "finish_reason": "stop"}],
+        "usage": usage,
+    }
+
+    async def chat(model: str, messages: list[dict[str, str]]) -> dict[str, object]:
+        return reply
+
+    async with CacheLayer(semantic=False) as layer:
+        ask, asked = layer.wrap(chat), {"model": "m", "messages": [{"role": "user", "content": "how?"}]}
+        assert [(await ask.outcome(**asked)).saved.cost for _ in range(2)] == [0.0, 0.0]
+        layer.account({"models": {"m": {"prompt": 1e6, "completion": 3e6}}})
+        assert [(await ask.outcome(**asked)).saved.cost for _ in range(2)] == [5.0, 5.0]
+        other = asked | {"messages": [{"role": "user", "content": "why?"}]}
+        assert [(await ask.outcome(**other)).saved.cost for _ in range(2)] == [0.0, 5.0]
+
+
 def test_calls_of_models_without_a_price_are_counted_not_taken_for_free() -> None:
     ledger = Ledger(Prices({"known": Price(prompt=1.0)}))
     for model in ("known", "unknown", "unknown"):
