@@ -120,9 +120,9 @@ async def test_what_became_findable_while_the_breaker_was_open_is_announced_once
         await ask(FORWARDS)
         await one.flush()
         breaker.hold()
-        await one._tiers.elsewhere.wrote([], [])
+        await one._tiers.elsewhere.wrote([], [], 0.0)
         asked = store.asked["publish"]
-        await one._tiers.elsewhere.wrote([], [])
+        await one._tiers.elsewhere.wrote([], [], 0.0)
         assert (store.asked["publish"], one.stats()["elsewhere"]["untold"]) == (asked, 1)
         breaker.release()
         await eventually(lambda: two.stats()["elsewhere"]["taken"] == 1)
