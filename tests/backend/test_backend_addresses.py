@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
+from answering import answering
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM, Unavailable
 from serve_server import ServeStandin
 from until import until
@@ -27,13 +28,8 @@ async def proxied() -> AsyncIterator[tuple[str, list[tuple[str, str]]]]:
         choice = {"index": 0, "message": {"content": "hello"}, "finish_reason": "stop"}
         return web.json_response({"choices": [choice]})
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"127.0.0.1:{runner.addresses[0][1]}", asked
-    await runner.cleanup()
+    async with answering(answer) as address:
+        yield address, asked
 
 
 @pytest.mark.parametrize("path", ["/models/llama", "/models/llama/v1/", ""])
@@ -102,15 +98,10 @@ async def test_a_server_without_a_health_route_is_served_and_an_ill_one_says_why
     async def other_make(request: web.Request) -> web.Response:
         return web.Response(status=404 if request.path == "/health" else 200, text="{}")
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", other_make)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    llm = TensorRTLLM.connect(f"trtllm://127.0.0.1:{runner.addresses[0][1]}")
-    assert (await llm.start()).kind == "openai"
-    await llm.aclose()
-    await runner.cleanup()
+    async with answering(other_make) as address:
+        llm = TensorRTLLM.connect(f"trtllm://{address}")
+        assert (await llm.start()).kind == "openai"
+        await llm.aclose()
     serve.healthy = False
     with pytest.raises(Unavailable, match="503"):
         await TensorRTLLM.connect(f"trtllm://{serve.address}").start()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from answering import answering
 from cachelayer.adapters.tensorrt_llm import Overloaded, RequestRejected, TensorRTLLM, Unavailable
 from serve_server import CHAT, ServeStandin
 
@@ -58,14 +59,9 @@ class Says:
 
 @pytest.fixture
 async def says() -> AsyncIterator[Says]:
-    server, app = Says(), web.Application()
-    app.router.add_route("*", "/{path:.*}", server.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.address = f"127.0.0.1:{runner.addresses[0][1]}"
-    yield server
-    await runner.cleanup()
+    server = Says()
+    async with answering(server.answer) as server.address:
+        yield server
 
 
 def fleet_of(*addresses: str) -> TensorRTLLM:

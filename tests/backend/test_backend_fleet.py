@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import started
 from cachelayer.adapters.tensorrt_llm import (
     BackendError,
     Interrupted,
@@ -32,11 +33,8 @@ LONG = "You are a patient assistant. " * 60
 @pytest.fixture
 async def servers() -> AsyncIterator[list[ServeStandin]]:
     found = [ServeStandin() for _ in range(3)]
-    for server in found:
-        await server.start()
-    yield found
-    for server in found:
-        await server.crash()
+    async with started(*found):
+        yield found
 
 
 @pytest.fixture

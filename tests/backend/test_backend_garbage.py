@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from answering import answering
 from cachelayer.adapters.tensorrt_llm import Interrupted, ProtocolFault, TensorRTLLM, Unavailable
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
 from script import prompt
@@ -48,15 +49,9 @@ class Garbage:
 
 @pytest.fixture
 async def garbage() -> AsyncIterator[Garbage]:
-    server, app = Garbage(), web.Application()
-    app.router.add_route("*", "/{path:.*}", server.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    server.address = f"127.0.0.1:{runner.addresses[0][1]}"
-    yield server
-    await runner.cleanup()
+    server = Garbage()
+    async with answering(server.answer) as server.address:
+        yield server
 
 
 async def asked(llm: Any, stream: bool) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from answering import started
 from asgi_client import Client
 from script import prompt
 from serve_server import ServeStandin
@@ -21,11 +22,8 @@ PATH = "/v1/chat/completions"
 @pytest.fixture
 async def servers() -> AsyncIterator[list[ServeStandin]]:
     found = [ServeStandin() for _ in range(2)]
-    for server in found:
-        await server.start()
-    yield found
-    for server in found:
-        await server.crash()
+    async with started(*found):
+        yield found
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from answering import started
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 from script import prompt
@@ -17,11 +18,8 @@ from cachelayer.errors import ConfigurationError
 @pytest.fixture
 async def servers() -> AsyncIterator[list[ServeStandin]]:
     found = [ServeStandin(model="small"), ServeStandin(model="large")]
-    for server in found:
-        await server.start()
-    yield found
-    for server in found:
-        await server.crash()
+    async with started(*found):
+        yield found
 
 
 def fleet_of(servers: list[ServeStandin], **options: Any) -> TensorRTLLM:

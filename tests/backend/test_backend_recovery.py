@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import started
 from cachelayer.adapters.tensorrt_llm import Shed, TensorRTLLM, Unavailable
 from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
 from cachelayer.adapters.tensorrt_llm.attempt import Member
@@ -42,12 +43,10 @@ class Slow(ServeStandin):
 @pytest.fixture
 async def servers() -> AsyncIterator[list[Slow]]:
     found = [Slow() for _ in range(3)]
-    for server in found:
-        await server.start()
-    yield found
-    for server in found:
-        server.may.set()
-        await server.crash()
+    async with started(*found):
+        yield found
+        for server in found:
+            server.may.set()
 
 
 def fleet_of(servers: list[Slow], **options: Any) -> TensorRTLLM:

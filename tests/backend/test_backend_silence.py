@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import started
 from cachelayer.adapters.tensorrt_llm import DeadlineExceeded, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.fleet import Fleet
 from cachelayer.adapters.tensorrt_llm.router import Choice, Router, RouterPolicy
@@ -95,11 +96,8 @@ def test_a_silence_below_zero_is_refused() -> None:
 @pytest.fixture
 async def servers() -> AsyncIterator[list[ServeStandin]]:
     found = [ServeStandin(), ServeStandin()]
-    for server in found:
-        await server.start()
-    yield found
-    for server in found:
-        await server.crash()
+    async with started(*found):
+        yield found
 
 
 async def test_a_session_leaves_a_home_that_hangs(servers: list[ServeStandin], gate: Path) -> None:
