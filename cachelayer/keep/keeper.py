@@ -24,7 +24,7 @@ from .call import Call, Function, Landing
 from .holdings import Holdings
 from .parts import end_of, made_of, tags_with
 from .streams import replay_of, seen_of, short, stream_of, whole
-from .terms import lifetime, own_tags, staleness
+from .terms import lifetime, own_tags, staleness, vetoed
 
 _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
@@ -230,11 +230,7 @@ class Keeper(Holdings):
             if isinstance(seen, Reason):
                 return seen
         reason = admit(seen, policy.keep_truncated)
-        if reason is None and (wanted := policy.cache_if) is not None:
-            of = call.function.name
-            allowed = self.faults.attempt_now("cache_if", lambda: bool(wanted(seen)), of=of)
-            reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
-        return reason
+        return reason or vetoed(call.function, policy.cache_if, seen, self.faults)
 
     def place(self, call: Call, landing: Landing, answer: Any, now: float) -> None:
         """Keep an answer that was made just `now`, frozen and found fit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..durations import LONGEST, seconds
 from ..errors import ConfigurationError
 from ..flow.attempt import Faults
 from ..types import Reason
-from .call import Call
+from .call import Call, Function
 
 
 def staleness(call: Call, most: float) -> float:
@@ -27,6 +28,16 @@ def lifetime(call: Call, answer: Any, faults: Faults) -> float:
         if passing:  # also if the owner's function failed: short is safe
             return min(ttl, function.fresh_ttl)
     return ttl
+
+
+def vetoed(
+    function: Function, cache_if: Callable[[Any], Any] | None, seen: Any, faults: Faults
+) -> Reason | None:
+    """Why the owner's `cache_if`, which is shown `seen`, does not let an answer be kept; None if it does."""
+    if cache_if is None:
+        return None
+    kept = faults.attempt_now("cache_if", lambda: bool(cache_if(seen)), of=function.name)
+    return kept if isinstance(kept, Reason) else None if kept else Reason.VETOED
 
 
 def _owners_ttl(call: Call, answer: Any, faults: Faults) -> float:

@@ -15,6 +15,7 @@ from ..flow.background import offload
 from ..keep.call import Call
 from ..keep.named import check_corpus
 from ..keep.parts import corpus_tag, document_tag
+from ..keep.terms import vetoed
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import Policy, strings
@@ -230,20 +231,13 @@ class Retrieval(Undivided):
             self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])
             self.wide.found(documents)
             found = {"query": query, "asked": asked, "documents": documents, "since": since}
-            return found if (why := self._vetoed(documents)) is None else {**found, "vetoed": why}
+            why = vetoed(self.handle.function, self._keeps, documents, self._engine.faults)
+            return found if why is None else {**found, "vetoed": why}
 
         return fetch
 
     def _view(self, found: dict[str, Any]) -> str | Reason:
         return found.get("vetoed") or listed(found["asked"], self.wide.names(found["documents"]))
-
-    def _vetoed(self, documents: list[Any]) -> Reason | None:
-        """Why the owner's `cache_if` does not let these documents be kept; None if it does."""
-        if (keeps := self._keeps) is None:
-            return None
-        of, attempt = self.handle.function.name, self._engine.faults.attempt_now
-        kept = attempt("cache_if", lambda: bool(keeps(documents)), of=of)
-        return kept if isinstance(kept, Reason) else None if kept else Reason.VETOED
 
     def _tags(self, documents: Sequence[Any]) -> list[str]:
         return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]
