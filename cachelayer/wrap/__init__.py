@@ -2,7 +2,7 @@
 
 decorator       what kind a callable is, and its wrapper: start here
 handles         what a wrapped function offers: outcome, invalidate, refresh, ...
-passed          generators that are passed on uncached
+passed          generators whose steps are taken in a scope of their own
 methods         functions of classes
 registry        all functions of a layer
 naming          their names; whether options fit the signature

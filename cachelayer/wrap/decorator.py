@@ -222,7 +222,7 @@ def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Ge
     with as_called(engine.noting.scope, scope):
         chunks = engine.answer_now(handle.call(args, kwargs, scope))
     if type(chunks) is GeneratorType:
-        chunks = Passed(chunks, engine.noting.scope, scope)
+        chunks = Passed(chunks, functools.partial(as_called, engine.noting.scope, scope))
     return (yield from chunks)
 
 

@@ -1,8 +1,9 @@
-"""Generators that are passed on uncached, step by step in the scope of their call; recorded ones run there anyway."""
+"""Generators whose steps are taken in a scope that is not their reader's, as the recorded ones' are anyway."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -12,12 +13,12 @@ from ..keep.scope import Scope
 
 
 class Passed:
-    """A plain one, for `yield from`."""
+    """A plain one, for `yield from`. `where`: makes what each step is taken in."""
 
     def __init__(
-        self, chunks: Generator[Any, Any, Any], variable: ContextVar[Scope | None], scope: Scope | None
+        self, chunks: Generator[Any, Any, Any], where: Callable[[], AbstractContextManager[None]]
     ) -> None:
-        self._chunks, self._where = chunks, partial(as_called, variable, scope)
+        self._chunks, self._where = chunks, where
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -41,7 +42,7 @@ class Passed:
 async def passed(
     chunks: AsyncGenerator[Any, None], variable: ContextVar[Scope | None], scope: Scope | None
 ) -> AsyncIterator[Any]:
-    """An asynchronous one, which is only read."""
+    """An asynchronous one that is passed on uncached, and only read, in the scope of its call."""
     where, ended = partial(as_called, variable, scope), object()
     try:
         while True:

@@ -12,6 +12,7 @@ from ..keep.entered import Entering
 from ..keep.scope import Scope
 from .decorator import FACE, kind_of
 from .handles import Handle, InThread
+from .passed import Passed
 
 F = TypeVar("F", bound=Callable[..., Any])
 Fn = Callable[..., Any]
@@ -66,21 +67,10 @@ class Scoped(Entering):
 
     def _generator(self, fn: Fn) -> Fn:
         def covered(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            step, thrown, given = _Step(self._anew()), _Thrown(), None
+            step = _Step(self._anew())
             with step:
                 made = fn(*args, **kwargs)
-            try:
-                while True:
-                    with step:
-                        try:
-                            item = made.send(given) if thrown.fault is None else made.throw(thrown.fault)
-                        except StopIteration as end:
-                            return end.value
-                    with thrown:
-                        given = yield item
-            finally:
-                with step:
-                    made.close()
+            return (yield from Passed(made, lambda: step))
 
         return covered
 
