@@ -23,8 +23,6 @@ from .signals import Signals
 
 FAULTS = (Unavailable, Overloaded, ProtocolFault, Cancelled)
 """What another replica may do better."""
-
-
 PAUSE = 1.0
 """Seconds for which others are asked first where a replica said that it has too much to do, and not for how long."""
 

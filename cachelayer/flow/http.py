@@ -197,9 +197,8 @@ class Http:
                 skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
                 max_line_size=MAX_HEADER, max_field_size=MAX_HEADER,
             )  # fmt: skip
-            self._session._retry_connection = (
-                False  # whoever sends a request decides whether it is sent again
-            )
+            # whoever sends a request decides whether it is sent again
+            self._session._retry_connection = False
         return self._session
 
     async def send(

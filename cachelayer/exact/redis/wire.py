@@ -180,9 +180,8 @@ class Wire:
             raise Unusable("an entry's lengths are wrong", Reason.CORRUPT)
         if canonical_length != len(canonical) or not body.startswith(canonical, text):
             return None
-        if not isfinite(
-            created + fresh + stale + seconds
-        ):  # what is no number spoils every sum that it is added to
+        # what is no number spoils every sum that it is added to
+        if not isfinite(created + fresh + stale + seconds):
             raise Unusable("an entry's times are no numbers", Reason.CORRUPT)
         if stale <= now:
             raise Unusable("an entry is past its time", Reason.EXPIRED)

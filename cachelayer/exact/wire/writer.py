@@ -253,12 +253,8 @@ class Writer:
         if is_url(cls):
             return self.tag("v", self.place(plan), str(value))
         if issubclass(cls, np.generic):
-            if isinstance(value, str | bytes) and value[-1:] in (
-                "",
-                b"",
-                "\0",
-                b"\0",
-            ):  # numpy's end before those
+            # numpy's end before those
+            if isinstance(value, str | bytes) and value[-1:] in ("", b"", "\0", b"\0"):
                 raise ForeignClass("a numpy text that is empty, or ends in NUL, stays in memory")
             return self.tag("N", self.dtype(value.dtype, depth), self.blob(value.tobytes()))
         base: Any = plain_base(cls)
