@@ -10,6 +10,8 @@ but shadow checks. One task: embedder alone and layer take turns on the same tex
 requests typed otherwise. Many tasks: rounds of bare encoder threads
 (tokenizer and session, no library) and of the layer; the layer's budgets are wide there, as otherwise the backend would
 be asked beside a busy encoder. CPU time is the process's, which says more than the clock where others use the machine.
+
+With --model DIR the embedder is that directory's, by sentence-transformers and on a GPU where there is one.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ import corpus
 import numpy as np
 from numpy.typing import NDArray
 from record import heading, keep, parser_of
+from similar_plot import plot
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
 from cachelayer.semantic.embed.session import open_session, open_tokenizer
 from cachelayer.types import Embedded
 
@@ -92,7 +96,7 @@ async def filled(
     """The layer, the function, the texts not asked yet, and some that were kept."""
     wide = Budgets(embed="10s", search="10s", verify="10s")
     policy = Policy(max_error_rate=args.bound, shadow=0, budgets=wide, max_bytes=512 * 2**20)
-    embedder = Prefilled(args.vectors)
+    embedder = SentenceTransformersEmbedder(args.model) if args.model else Prefilled(args.vectors)
     layer = CacheLayer(policy=policy, embedder=embedder)
 
     others = one_of_each(args.fill)
@@ -113,7 +117,8 @@ async def filled(
         await layer.flush()
         if len(tier.entries) >= args.entries:
             break
-    await embedder.keep(first)
+    if isinstance(embedder, Prefilled):
+        await embedder.keep(first)
     print(f"{len(tier.entries):,} entries, {len(texts) - early:,} to ask", file=sys.stderr, flush=True)
     held = [entry.text for entry in tier.entries.values()]
     return layer, ask, texts[early:], random.Random(1).sample(held, min(len(held), 1000))
@@ -206,8 +211,17 @@ def bare_rate(texts: Sequence[str], threads: int, seconds: float) -> tuple[float
     return total / (time.perf_counter() - begun), (time.process_time() - cpu) / total
 
 
-async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> tuple[float, float, float]:
-    """(requests per second, share of hits, CPU seconds per request)."""
+def bare_rates(texts: Sequence[str], seconds: float) -> dict[str, float]:
+    cores = len(os.sched_getaffinity(0))
+    one, all_cores = bare_rate(texts, 1, seconds), bare_rate(texts, cores, seconds)
+    return {
+        "bare encoder, one thread, per s": one[0],
+        f"bare encoder, {cores} threads, per s": all_cores[0],
+        "bare, CPU us per text": one[1] * 1e6,
+    }
+
+
+async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> dict[str, float]:
     waiting, hits = iter(texts), 0
 
     async def worker() -> None:
@@ -219,7 +233,11 @@ async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> tuple[float,
     begun, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker() for _ in range(tasks)))
     took = time.perf_counter() - begun
-    return len(texts) / took, hits / len(texts), (time.process_time() - cpu) / len(texts)
+    return {
+        "layer, requests per s": len(texts) / took,
+        "share of hits": hits / len(texts),
+        "layer, CPU us per request": (time.process_time() - cpu) / len(texts) * 1e6,
+    }
 
 
 async def measure(args: argparse.Namespace) -> dict[str, Any]:
@@ -233,43 +251,21 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     rounds = []
     for number in range(args.rounds):
         part = rest[number :: args.rounds]
-        one = bare_rate(part, 1, args.seconds)
-        all_cores = bare_rate(part, cores, args.seconds)
-        rate, share, cpu = await many_tasks(ask, part, args.tasks)
-        rounds.append((one[0], all_cores[0], rate, share, rate / (cores * one[0]), rate / all_cores[0],
-                       one[1] * 1e6, cpu * 1e6))  # fmt: skip
-    names = ("bare encoder, one thread, per s", f"bare encoder, {cores} threads, per s", "layer, requests per s",
-             "share of hits", "layer / (cores x one thread)", "layer / all threads", "bare, CPU us per text",
-             "layer, CPU us per request")  # fmt: skip
+        bare = {} if args.model else bare_rates(part, args.seconds)
+        rounds.append(bare | await many_tasks(ask, part, args.tasks))
+        if bare:
+            one, threads = list(bare.values())[:2]
+            rate = rounds[-1]["layer, requests per s"]
+            rounds[-1] |= {
+                "layer / (cores x one thread)": rate / (cores * one),
+                "layer / all threads": rate / threads,
+            }
     if rounds:
         result[f"{args.tasks} tasks"] = {
-            name: statistics.median(values)
-            for name, values in zip(names, zip(*rounds, strict=True), strict=True)
+            name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]
         }
     await layer.aclose()
     return result
-
-
-def plot(one: dict[str, Any], out: Path) -> None:
-    """Where a similar hit's time goes, beside the embedder alone."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(8, 2.4))
-    at = 0.0
-    colours = {"embed": "#4c72b0", "search": "#dd8452", "verify": "#55a868", "rest": "#8c8c8c"}
-    for stage, colour in colours.items():
-        axes.barh(1, one[stage], left=at, color=colour, label=f"{stage} {one[stage]:,.0f} us")
-        at += one[stage]
-    alone = one["embedder alone p50"]
-    axes.barh(0, alone, color="#a8bfe0", label=f"alone {alone:,.0f} us")
-    axes.set_yticks([1, 0], ["similar hit", "embedder alone"])
-    axes.set_xlabel("microseconds, median")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.3), ncols=5, frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(out, dpi=130, bbox_inches="tight")
 
 
 def main() -> None:
@@ -279,6 +275,9 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument("--share", type=float, default=0.7, help="of the streams, asked beforehand")
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
+    parser.add_argument(
+        "--model", type=Path, help="a directory of sentence-transformers, in place of int8 on the CPU"
+    )
     parser.add_argument("--tasks", type=int, default=32)
     parser.add_argument("--singly", type=int, default=10_000, help="requests of one task, at most")
     parser.add_argument("--rounds", type=int, default=3, help="of many tasks; 0 for one task alone")
