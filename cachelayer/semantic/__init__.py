@@ -32,4 +32,5 @@ pair_log        the same on disk
 freshness       questions whose answer changes by the hour
 second          an optional cross-encoder of the owner's
 successor       a change of the embedding model while the old one serves
+captured        what a GPU is told by many calls, replayed by one
 """

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Vectors
+from ..captured import Capturing
 
 BUCKET = 16
 """Tokens that lengths are rounded up to; batches are rounded up to a power of two."""
 MOST_TOKENS = 4096
 """Of a graph: beyond that the kernels take longer than their launches. With a window of 256 that bounds the graphs
 to 92, 512 to 156; each is captured when its shape first comes (tens of milliseconds)."""
-_SPARE = 2**26
-"""Bytes that must be free: torch ends the process when a graph is freed whose capture met a full device."""
 _EMBED = "embeddings."
 _TABLES = tuple(f"{_EMBED}{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
 _ATTEND = ("attention.self.query", "attention.self.key", "attention.self.value")
@@ -64,7 +64,7 @@ class GraphedBert:
         self.device, (self.positions, self._hidden) = table.device, table.shape
         self._stacked: tuple[Any, list[tuple[Any, Any]]] | None = None
         self._captured: dict[tuple[int, int], _Captured | None] = {}
-        self._shared: tuple[Any, Any, Any] | None = None
+        self._capturing: Capturing | None = None
 
     def encode(self, ids: Sequence[Sequence[int]]) -> Vectors:
         """(n, hidden) on the host, in the order of `ids`; none longer than the model has positions."""
@@ -109,37 +109,24 @@ class GraphedBert:
             return None
         if shape not in self._captured:
             try:
-                self._captured[shape] = self._capture(size, length) if self._room() else None
+                self._captured[shape] = self._capture(size, length)
             except RuntimeError:
                 self._captured[shape] = None
         return self._captured[shape]
 
-    def _room(self) -> bool:
+    def _capture(self, size: int, length: int) -> _Captured | None:
         import torch
 
-        return bool(torch.cuda.mem_get_info(self.device)[0] >= _SPARE)
-
-    def _capture(self, size: int, length: int) -> _Captured:
-        import torch
-
-        # the stream is named since a capture that fails leaves its own as the current one
-        with torch.cuda.device(self.device), torch.cuda.stream(torch.cuda.current_stream(self.device)):
-            if self._shared is None:
-                self._shared = torch.cuda.Stream(), torch.cuda.Stream(), torch.cuda.graph_pool_handle()
-            warming, capturing, pool = self._shared
-            pinned = torch.zeros((2, size, length), dtype=torch.int64, pin_memory=True)
-            pinned[1] = 1
-            given = pinned.to(self.device)
-            warming.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(warming):
-                for _ in range(3):
-                    self._forward(given[0], given[1])
-            torch.cuda.current_stream().wait_stream(warming)
-            graph = torch.cuda.CUDAGraph()
-            # in any other mode, memory that another thread asks for meanwhile (an index on this device) is refused
-            with torch.cuda.graph(graph, pool=pool, stream=capturing, capture_error_mode="thread_local"):
-                made = self._forward(given[0], given[1])
-            return _Captured(graph, pinned, pinned.numpy(), given, torch.cuda.Event(), made)
+        if self._capturing is None:
+            self._capturing = Capturing(torch, self.device, torch.cuda.graph_pool_handle())
+        pinned = torch.zeros((2, size, length), dtype=torch.int64, pin_memory=True)
+        pinned[1] = 1
+        given = pinned.to(self.device)
+        captured = self._capturing.capture(partial(self._forward, given[0], given[1]))
+        if captured is None:
+            return None
+        graph, made = captured
+        return _Captured(graph, pinned, pinned.numpy(), given, torch.cuda.Event(), made)
 
     def _forward(self, ids: Any, mask: Any) -> Any:
         import torch

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Vectors
+from ..captured import Capturing
 from .packed import Found
 
 CHUNK = 256
@@ -24,8 +25,6 @@ STEP = 128
 TILE, WARPS = 64, 4
 BLOCK = 4096
 """Values of which one program selects."""
-SPARE = 2**26
-"""Bytes that must be free: torch ends the process when a graph is freed whose capture met a full device."""
 
 
 @dataclass(slots=True)
@@ -44,6 +43,7 @@ class Replayed(ABC):
     ) -> None:
         self._torch, self._kernels, self._device, self._most = torch, kernels, device, most
         self._on_gpu = device.type == "cuda"
+        self._capturing = Capturing(torch, device)
         self._given = torch.zeros(most, dimension, pin_memory=self._on_gpu)
         self._seen_by_numpy: NDArray[np.float32] = self._given.numpy()
         self.asked = self._given.to(device, copy=True)
@@ -82,24 +82,12 @@ class Replayed(ABC):
         return told[0].view(np.float32).copy(), told[1].astype(np.int64)
 
     def _capture(self, count: int, size: int) -> _Captured | None:
-        cuda = self._torch.cuda
         told = self._torch.empty(2 * count * size, dtype=self._torch.int32, pin_memory=self._on_gpu)
+        launch = partial(self.launch, count, size, told)
         if not self._on_gpu:
-            return _Captured(partial(self.launch, count, size, told), told.numpy(), told)
-        if cuda.mem_get_info(self._device)[0] < SPARE:
-            return None
-        graph, side = cuda.CUDAGraph(), cuda.Stream(self._device)
-        current = cuda.stream(cuda.current_stream(self._device))
-        with self._torch.inference_mode(), cuda.device(self._device), current:
-            self.launch(count, size, told)  # what is not compiled yet is compiled now
-            cuda.current_stream().synchronize()
-            with cuda.stream(side):
-                graph.capture_begin(capture_error_mode="thread_local")
-                try:
-                    self.launch(count, size, told)
-                finally:
-                    graph.capture_end()
-        return _Captured(graph.replay, told.numpy(), told)
+            return _Captured(launch, told.numpy(), told)
+        captured = self._capturing.capture(launch)
+        return None if captured is None else _Captured(captured[0].replay, told.numpy(), told)
 
     def launch(self, count: int, size: int, told: Any) -> None:
         """All kernels, on the current stream."""
