@@ -87,7 +87,8 @@ _SHORT: Final = dict(
     govt=government ppl=people pic=picture pics=pictures info=information thru=through tho=though wot=what
     wots=what's wats=what's e-mail=email e-mails=emails wi-fi=wifi on-line=online plug-in=plugin plug-ins=plugins
     e-ticket=eticket e-tickets=etickets pre-order=preorder pre-orders=preorders k8s=kubernetes js=javascript
-    postgres=postgresql mongo=mongodb""".split()
+    postgres=postgresql mongo=mongodb mins=minutes secs=seconds hrs=hours yrs=years txn=transaction
+    txns=transactions""".split()
 )
 """What is written for a word by everybody, and for no other."""
 _KEY: Final = re.compile(r"_|[+#]\w|[^\W_]{2}\.[^\W_]{2}")

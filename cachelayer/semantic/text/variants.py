@@ -25,7 +25,9 @@ _PAID: Final = frozenset(
 NAMES: Final = frozenset(
     """ai artificial intelligence 2fa tv eu uk usa european union united kingdom states america czech republic czechia
     new york city nyc javascript typescript ts kubernetes ceo python vitamin c pdf pdfs csv sms atm ac ssn prs
-    env html css ruby rust php kotlin swift""".split()
+    env html css ruby rust php kotlin swift dob eta otp otps mfa hr pto gdp apy un nations uae arab emirates vpn api
+    cpu gpu ssd llm llms nlp roi seo bmi adhd mri faq faqs asap mount mt everest fuji kilimanjaro rushmore
+    rainier etna vesuvius olympus whitney hood elbrus cv resume curriculum vitae""".split()
 )
 """Words of phrases that may be written as names are. Where another one is, it may be a title: 'Who stars in Mom?'."""
 _OF_NAMES: Final = SPELLED.union(
