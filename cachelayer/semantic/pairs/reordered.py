@@ -12,8 +12,8 @@ from typing import Final
 
 from ..guards.mentions import mentions
 from ..text import lexicon as lx
+from ..text.courtesies import OF_WORDS
 from ..text.reading import Reading
-from ..text.repeats import OF_WORDS
 
 LONGEST: Final = 4
 """Words of each of the two at most."""

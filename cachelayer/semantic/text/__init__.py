@@ -22,6 +22,7 @@ scenes          statements that only set the scene: 'I'm new here'
 Is it the same request, typed differently?
 
 repeats         `core`: the words that must be equal
+courtesies      greetings and thanks of some twenty languages
 given           orders about a text that is given elsewhere
 slips           typing errors, with the other text at hand
 spelling        typing errors, from one text alone

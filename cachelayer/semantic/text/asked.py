@@ -9,9 +9,9 @@ import re
 from typing import Final
 
 from .characters import plain_characters
+from .courtesies import OF_WORDS
 from .direct import direct
 from .manners import own, points_back, speaks_of_languages
-from .repeats import OF_WORDS
 
 LEAST: Final = 3
 """Words that must be left."""

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 PLEASE: Final = frozenset("please pls plz kindly".split())
+_BEGGED: Final = PLEASE.union("bitte favor favore plaît aub".split())
 CIVIL: Final = PLEASE.union("hi hey hello thanks ok okay so now just and then".split())
 """Before an order these say nothing."""
 REQUESTS: Final = frozenset("can could would will".split())
 """'Can you' may order."""
 _THANKS: Final = PLEASE.union(
     """thanks thanx thx ty tysm cheers thank help advise regards wishes danke dank bitte gracias favor merci plaît
-    grazie favore obrigado obrigada""".split()
+    grazie favore obrigado obrigada aub""".split()
 )
 """A closing with one of these needs no stop before it."""
 _OBJECTS: Final = frozenset(
@@ -39,14 +40,18 @@ LANGUAGES: Final = frozenset(
 _TONGUES: Final = LANGUAGES.union(
     """language languages sprache sprachen idioma idiomas langue langues lingua lingue língua englisch deutsch
     französisch spanisch italienisch inglés español alemán francés italiano anglais allemand espagnol italien français
-    inglese spagnolo tedesco francese inglês espanhol alemão francês portugués portugais português""".split()
+    inglese spagnolo tedesco francese inglês espanhol alemão francês portugués portugais português engels duits
+    angielsku polsku niemiecku английски английском по-английски по-русски по-немецки русски русском англійською
+    українською ingilizce türkçe almanca engelska svenska engelsk dansk norsk englanniksi suomeksi anglicky česky
+    angolul magyarul engleză română αγγλικά ελληνικά inggris الإنجليزية بالإنجليزية العربية אנגלית באנגלית 영어로
+    한국어로""".split()
 )
 _KNOWING: Final = frozenset(
     "out tell know ask see check say says decide sure wonder wondering understand find care matter mind unsure".split()
 )
 """Behind one of these 'if' stands for 'whether'."""
 _POINTING: Final = frozenset("it that this das es eso esto cela ça questo quello isso isto".split())
-_FULL: Final = frozenset(".!?;\n")
+_FULL: Final = frozenset(".!?;\n\u061f\u061b")
 
 
 def earnest(words: Sequence[str], civil: Set[str], start: int = 0) -> int:
@@ -94,4 +99,4 @@ def own(closing: Iterable[str], before: str, stop: str, end: str, *, languages: 
         return before not in _KNOWING and before not in _OBJECTS
     if said.isdisjoint(_THANKS) or before in _OBJECTS:
         return False
-    return not said.isdisjoint(PLEASE) or ("?" not in end and before not in _JOINING)
+    return not said.isdisjoint(_BEGGED) or ("?" not in end and before not in _JOINING)

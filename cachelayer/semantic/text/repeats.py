@@ -14,8 +14,9 @@ from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
+from .courtesies import ASKS, CLOSINGS, OF_WORDS, OPENINGS
 from .given import FOR_ME, for_me, given
-from .lexicon import CARDINALS, begun, phrases
+from .lexicon import CARDINALS, begun
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
 from .spelling import LEAST as SLIPPED
@@ -23,6 +24,7 @@ from .spelling import Spelling
 
 LEAST: Final = 3
 """Words that must be left, but of a reply."""
+_MARKS: Final = frozenset("?\u061f\uff1f")
 _REPLIES: Final = frozenset("yes yeah yep yup sure no nope nah one".split())
 SLIPS: Final = 3
 """Words of a text at most that are taken for slips; the third where they are every third at most."""
@@ -36,39 +38,13 @@ NAME: Final = 12
 """Letters of a name at most that is greeted."""
 _CHANGING: Final = ("a", "e", "o")
 """First letters that forms change: 'aesthetic' / 'esthetic'."""
-_OPENINGS: Final = phrases(
-    "hi, hello, hey, heya, hiya, greetings, hi there, hello there, hey there, hi all, hello all, hi everyone,"
-    "hello everyone, hi team, hello team, hey team, hi again, hello again, hi support, hello support,"
-    "good morning, good afternoon, good evening, good day, dear support, dear team, dear support team,"
-    "dear sir, dear madam, dear sir or madam, dear sirs, dear all, excuse me, sorry to bother you,"
-    "quick question, a quick question, just a quick question, i have a question, i have a quick question,"
-    "i am new here, i'm new here, im new here, thanks in advance, ok, okay, so, well, um, uh, hmm,"
-    "hallo, guten tag, guten morgen, guten abend, hola, buenos días, buenas tardes, bonjour, bonsoir, salut,"
-    "ciao, buongiorno, buonasera, olá, bom dia, boa tarde"
-)
-_CLOSINGS: Final = phrases(
-    "thanks, thank you, thx, ty, cheers, thanks a lot, thank you so much, thank you very much, thanks so much,"
-    "many thanks, thanks in advance, thank you in advance, many thanks in advance, please help, please help me,"
-    "help please, please advise, kind regards, best regards, warm regards, best wishes, any help appreciated,"
-    "any help is appreciated, any help would be appreciated, have a nice day, have a good day,"
-    "have a great day, danke, danke schön, vielen dank, bitte, mit freundlichen grüßen, viele grüße, gracias,"
-    "muchas gracias, por favor, saludos, merci, merci beaucoup, merci d'avance, s'il vous plaît,"
-    "s'il te plaît, cordialement, grazie, grazie mille, per favore, obrigado, obrigada, muito obrigado",
-    -1,
-)
 _NAMED: Final = ("hi", "hello", "hey", "dear")
 _GO_ON: Final = ASKING.union(
     ("i", "i'm", "im", "i've", "ive", "i'd", "my", "we", "we're", "our", "please", "pls")
 )
 """What may follow a greeting without a stop: "hi how do I", but not "hello kitty", nor "well water"."""
-_STOP: Final = re.compile(r"[^\s,.!?:;\n\u2013\u2014-]+\s*([,.!?:;\n\u2013\u2014-]*)")
-OF_WORDS: Final = frozenset(
-    """say says saying said translate translates translated translating translation mean means meaning meant word words
-    phrase phrases spell spelled spelling pronounce pronounced write writes writing written wrote reply replies
-    respond quote greet greets greeting greetings sentence sentences summarize rewrite rephrase paraphrase grammar
-    sentiment classify tone sagt heißt heissen bedeutet übersetze dice decir significa traduce dit dire signifie
-    traduis""".split()
-)
+_ENDS: Final = r",.!?:;\n\u2013\u2014\u060c\u061b\u061f-"
+_STOP: Final = re.compile(rf"[^\s{_ENDS}]+\s*([{_ENDS}]*)")
 SPELLED: Final = OF_WORDS.union(
     "typo typos misspelled misspelt misspelling misspellings proofread proofreading letters correctly".split()
 )
@@ -78,13 +54,8 @@ _POINTING: Final = OF_WORDS.difference(_MEANING).union("it this that these those
 """With none of these, what stands after the last stop is not what is asked for: "What does E12 mean? Thanks!"."""
 _LAST: Final = re.compile(r"[.?!\n]\s*([^.?!\n]+?)[\s.?!]*$")
 _LETTER: Final = re.compile(r"\w")
-_FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014]|\s-)\s*([^\W\d_]+)")
+_FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014\u060c\u061b\u061f]|\s-)\s*([^\W\d_]+)")
 """The first word of a sentence, or of a part of it: "It is gone, can I change it"."""
-_ASKS: Final = ASKING.union(
-    """cómo como qué que cuándo cuando dónde donde cuál cual quién quien cuánto cuanto puedo puede podría wie wann wo
-    warum wer welche welcher welches wieviel kann können könnte darf comment quand où pourquoi quel quelle combien qui
-    puis peut ou come quando dove perché perche quale quanto chi posso può onde qual quem""".split()
-)
 _LONG_FORMS: Final = {
     "i'm": "i am", "im": "i am", "i've": "i have", "ive": "i have", "i'll": "i will", "you're": "you are",
     "it's": "it is", "that's": "that is", "there's": "there is", "theres": "there is",
@@ -105,7 +76,7 @@ _TYPED: Final = {
 }  # fmt: skip
 """Slips and short forms of short words."""
 _PASSED_OVER: Final = frozenset(
-    word for known in (_OPENINGS, _CLOSINGS) for same in known.values() for phrase in same for word in phrase
+    word for known in (OPENINGS, CLOSINGS) for same in known.values() for phrase in same for word in phrase
 ).union(PLEASE, FOR_ME, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
 """Words that may go, come or be written otherwise."""
 
@@ -136,7 +107,7 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
         return ()
     if spelling is not None and not short and SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
-    return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
+    return (*left, "?") if _MARKS.intersection(text) and not _asks(left, text) else tuple(left)
 
 
 def replies(words: Sequence[str]) -> bool:
@@ -151,7 +122,7 @@ def few(words: int) -> int:
 
 def _asks(words: list[str], text: str) -> bool:
     """Whether the words alone ask."""
-    return asks(words) or any(word.lower() in _ASKS for word in _FIRST.findall(text))
+    return asks(words) or any(word.lower() in ASKS for word in _FIRST.findall(text))
 
 
 def _mended(words: list[str], text: str, spelling: Spelling) -> list[str]:
@@ -219,7 +190,7 @@ def _opening(words: list[str], text: str, spelling: Spelling | None) -> int:
     """How many words greet."""
     if words[0] in _NAMED and words[2] in ("team", "support") and _addressed(words[1], text, spelling):
         return 3  # "Hello Contoso team"
-    return begun(words, 0, _OPENINGS)
+    return begun(words, 0, OPENINGS)
 
 
 def _addressed(word: str, text: str, spelling: Spelling | None) -> bool:
@@ -229,7 +200,7 @@ def _addressed(word: str, text: str, spelling: Spelling | None) -> bool:
 
 
 def _closing(words: list[str]) -> int:
-    return next((len(p) for p in _CLOSINGS.get(words[-1], ()) if tuple(words[-len(p) :]) == p), 0)
+    return next((len(p) for p in CLOSINGS.get(words[-1], ()) if tuple(words[-len(p) :]) == p), 0)
 
 
 def akin(mine: Set[str], theirs: Set[str]) -> bool:

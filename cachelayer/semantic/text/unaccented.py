@@ -14,6 +14,8 @@ from typing import Final
 from .lexicon import CARDINALS
 
 _GERMAN: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_STRUCK: Final = str.maketrans({"ł": "l", "\u0131": "i", "ø": "o", "đ": "d", "æ": "ae"})
+"""Letters that are no other letter with an accent."""
 _APART: Final = frozenset("masse massen busse bussen".split())
 """German words with 'ss' that are others with 'ß'."""
 _ASKING: Final = frozenset(
@@ -78,4 +80,5 @@ def _bare(word: str, spelt: bool) -> str:
     if word.isascii():
         return word
     kept = word.replace("ñ", "\0") if spelt else word
-    return "".join(c for c in unicodedata.normalize("NFD", kept) if not unicodedata.combining(c))
+    plain = unicodedata.normalize("NFD", kept.translate(_STRUCK))
+    return "".join(c for c in plain if not unicodedata.combining(c))

@@ -1,0 +1,71 @@
+"""Greetings and thanks around a request, and by what a text says that it speaks of words, in some twenty languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .lexicon import phrases
+from .signature import ASKING
+
+OPENINGS: Final = phrases(
+    "hi, hello, hey, heya, hiya, greetings, hi there, hello there, hey there, hi all, hello all, hi everyone,"
+    "hello everyone, hi team, hello team, hey team, hi again, hello again, hi support, hello support,"
+    "good morning, good afternoon, good evening, good day, dear support, dear team, dear support team, dear sir,"
+    "dear madam, dear sir or madam, dear sirs, dear all, excuse me, sorry to bother you, quick question,"
+    "a quick question, just a quick question, i have a question, i have a quick question, i am new here,"
+    "i'm new here, im new here, thanks in advance, ok, okay, so, well, um, uh, hmm, hallo, guten tag,"
+    "guten morgen, guten abend, moin, servus, grüß gott, bitte, hola, buenos días, buenas tardes, buenas noches,"
+    "buenas, bonjour, bonsoir, salut, ciao, salve, buongiorno, buonasera, olá, oi, bom dia, boa tarde, boa noite,"
+    "goedemorgen, goedemiddag, goedenavond, goedendag, cześć, hej, dzień dobry, dobry wieczór, witam, hejsan,"
+    "god morgon, god kväll, god morgen, god aften, goddag, god dag, hei, moi, terve, hyvää päivää,"
+    "hyvää huomenta, ahoj, dobrý den, dobré ráno, dobrý večer, szia, sziasztok, jó napot, jó reggelt, bună,"
+    "bună ziua, bună dimineața, bună seara, merhaba, selam, iyi günler, günaydın, iyi akşamlar, selamat pagi,"
+    "selamat siang, selamat sore, selamat malam, xin chào, chào bạn, привет, здравствуйте, добрый день,"
+    "доброе утро, добрый вечер, привіт, вітаю, добрий день, доброго дня, γεια, γεια σας, καλημέρα, καλησπέρα,"
+    "مرحبا, أهلا, السلام عليكم, صباح الخير, مساء الخير, שלום, היי, בוקר טוב, ערב טוב, 안녕하세요, 안녕"
+)
+CLOSINGS: Final = phrases(
+    "thanks, thank you, thx, ty, cheers, thanks a lot, thank you so much, thank you very much, thanks so much,"
+    "many thanks, thanks in advance, thank you in advance, many thanks in advance, please help, please help me,"
+    "help please, please advise, kind regards, best regards, warm regards, best wishes, any help appreciated,"
+    "any help is appreciated, any help would be appreciated, have a nice day, have a good day, have a great day,"
+    "danke, danke schön, vielen dank, danke im voraus, bitte, mit freundlichen grüßen, viele grüße, gracias,"
+    "muchas gracias, gracias de antemano, por favor, saludos, un saludo, merci, merci beaucoup, merci d'avance,"
+    "s'il vous plaît, s'il te plaît, cordialement, grazie, grazie mille, grazie in anticipo, per favore,"
+    "obrigado, obrigada, muito obrigado, muito obrigada, bedankt, alvast bedankt, dank je, dank je wel, dank u,"
+    "dank u wel, aub, alstublieft, alsjeblieft, dziękuję, dzięki, dziękuję bardzo, z góry dziękuję, proszę,"
+    "pozdrawiam, tack, tack så mycket, tack på förhand, med vänliga hälsningar, tak, mange tak, på forhånd tak,"
+    "takk, tusen takk, på forhånd takk, kiitos, kiitos paljon, kiitos etukäteen, děkuji, díky, předem děkuji,"
+    "prosím, köszönöm, köszi, előre is köszönöm, mulțumesc, mulțumesc anticipat, mersi, vă rog, teşekkürler,"
+    "teşekkür ederim, çok teşekkürler, lütfen, terima kasih, makasih, cảm ơn, xin cảm ơn, cám ơn, спасибо,"
+    "большое спасибо, спасибо большое, заранее спасибо, спасибо заранее, пожалуйста, с уважением, дякую,"
+    "щиро дякую, будь ласка, ευχαριστώ, ευχαριστώ πολύ, παρακαλώ, شكرا, شكرا جزيلا, من فضلك, لو سمحت, תודה,"
+    "תודה רבה, בבקשה, 감사합니다, 고맙습니다, 부탁드립니다",
+    -1,
+)
+OF_WORDS: Final = frozenset(
+    """say says saying said translate translates translated translating translation mean means meaning meant word words
+    phrase phrases spell spelled spelling pronounce pronounced write writes writing written wrote reply replies
+    respond quote greet greets greeting greetings sentence sentences summarize rewrite rephrase paraphrase grammar
+    sentiment classify tone sagt sagen heißt heissen bedeutet bedeutung wort wörter übersetze übersetzen übersetzung
+    dice decir digo diga significa traduce traducir traducción palabra palabras dit dire signifie traduis traduire
+    traduction tradurre traduci traduzione dizer traduzir traduz traduza tradução betekent betekenis zeggen zeg
+    vertaal vertalen woord znaczy oznacza powiedzieć mówi przetłumacz przetłumaczyć tłumaczenie słowo słowa betyder
+    betyr säga säger översätt översätta ordet sige siger oversæt oversett tarkoittaa sanoa sanotaan käännä znamená
+    říct řekne přelož slovo jelent mondják mondani fordítsd înseamnă spune traduce cuvânt demek denir söylenir
+    anlamı çevir çeviri kelime artinya terjemahkan nghĩa dịch значит означает сказать скажи перевод переведи
+    перевести переводится слово слова означає сказати переклади перекласти σημαίνει μετάφρασε μετάφραση λέξη λένε
+    معنى تعني ترجم ترجمة אומרים פירוש תרגם תרגום מילה 뜻 번역 번역해 단어""".split()
+)
+"""Of a text with one of these, greetings and thanks may be what is asked: "How do you say thank you?"."""
+ASKS: Final = ASKING.union(
+    """cómo como qué que cuándo cuando dónde donde cuál cual quién quien cuánto cuanto puedo puede podría wie wann wo
+    warum wer welche welcher welches wieviel kann können könnte darf comment quand où pourquoi quel quelle combien qui
+    puis peut ou come quando dove perché perche quale quanto chi posso può onde qual quem hoe wat wanneer waar waarom
+    welke hoeveel jak kiedy gdzie dlaczego ile który która czy hur vad när varför vilken hvordan hvornår hvor
+    hvorfor hvilken miten milloin missä miksi kuka kde kdy proč kolik hogyan mikor miért mennyi când unde cât
+    nasıl nerede neden kaç hangi bagaimana kapan dimana mengapa berapa как когда где почему сколько какой какая кто
+    что можно як коли де чому скільки який хто πώς πότε πού γιατί πόσο ποιος كيف متى أين لماذا
+    كم من هل איך מתי איפה למה כמה מי 어떻게 언제 어디 어디서 왜 누가 얼마""".split()
+)
+"""A text with one of these in the right place asks, with a question mark or without."""

@@ -1,0 +1,67 @@
+"""Greetings and thanks of many languages are the writer's own, set apart by a stop; not where words are asked about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.types import Candidate, Query
+
+SAME = """\
+Wie ändere ich mein Passwort? | Bitte, wie ändere ich mein Passwort?
+Comment changer mon mot de passe ? | Comment changer mon mot de passe s'il vous plaît ?
+Hoe wijzig ik mijn wachtwoord? | Goedemorgen, hoe wijzig ik mijn wachtwoord? Alvast bedankt!
+Hoe wijzig ik mijn wachtwoord? | hoe wijzig ik mijn wachtwoord aub
+Jak zmienić hasło do konta? | Dzień dobry, jak zmienić hasło do konta? Z góry dziękuję
+Hur ändrar jag mitt lösenord? | Hej, hur ändrar jag mitt lösenord? Tack så mycket!
+Hvordan endrer jeg passordet mitt? | Hei! Hvordan endrer jeg passordet mitt? På forhånd takk
+Miten vaihdan salasanani tänään? | Hyvää päivää, miten vaihdan salasanani tänään? Kiitos
+Jak změním heslo ke svému účtu? | Dobrý den, jak změním heslo ke svému účtu? Děkuji
+Hogyan tudom megváltoztatni jelszavamat? | Jó napot! Hogyan tudom megváltoztatni jelszavamat? Köszönöm
+Cum îmi schimb parola contului? | Bună ziua, cum îmi schimb parola contului? Mulțumesc
+Hesabımın şifresini nasıl değiştiririm? | Merhaba, hesabımın şifresini nasıl değiştiririm? Teşekkürler
+Bagaimana cara mengganti kata sandi? | Selamat pagi, bagaimana cara mengganti kata sandi? Terima kasih
+Как изменить пароль от почты? | Здравствуйте, как изменить пароль от почты? Заранее спасибо
+Як змінити пароль від пошти? | Добрий день, як змінити пароль від пошти? Дякую
+Πώς αλλάζω τον κωδικό μου; | Γεια σας, πώς αλλάζω τον κωδικό μου;
+كيف أغير كلمة المرور الخاصة بي؟ | مرحبا، كيف أغير كلمة المرور الخاصة بي؟ شكرا
+איך משנים את הסיסמה שלי? | שלום, איך משנים את הסיסמה שלי? תודה
+비밀번호를 어떻게 변경할 수 있나요? | 안녕하세요, 비밀번호를 어떻게 변경할 수 있나요?"""
+
+OTHER = """\
+Как по-английски будет спасибо? | Как по-английски будет пожалуйста?
+Как переводится слово «спасибо»? | Как переводится слово «пожалуйста»?
+Jak powiedzieć po angielsku dziękuję? | Jak powiedzieć po angielsku proszę?
+Hur säger man tack på engelska? | Hur säger man hej på engelska?
+Hoe zeg je bedankt in het Engels? | Hoe zeg je alstublieft in het Engels?
+Quién escribió la canción Por favor? | Quién escribió la canción Gracias?
+Wer hat das Lied Bitte geschrieben? | Wer hat das Lied Danke geschrieben?
+Merhaba, bu İngilizce nasıl denir? | Selam, bu İngilizce nasıl denir?
+Здравствуйте, как изменить пароль? | Здравствуйте, как удалить пароль?
+Hej, hur slår jag på larmet? | Hej, hur stänger jag av larmet?
+Cześć, jak włączyć alarm w domu? | Cześć, jak wyłączyć alarm w domu?
+Merhaba, alarmı nasıl açarım? | Merhaba, alarmı nasıl kapatırım?
+Dobrý den, kde je moje zásilka? | Dobrý den, kdy je moje zásilka?
+Kim is at home today, tack | Kim is at home today?"""
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(one, other) for one, other in (line.split(" | ") for line in text.splitlines())]
+
+
+def _repeats(one: str, other: str) -> bool:
+    query, near = Query(one, np.ones(1, np.float32)), [Candidate(0, 0.99, other, None)]
+    return PairVerifier().repeated(query, near) is not None
+
+
+@pytest.mark.parametrize(("one", "other"), _pairs(SAME))
+def test_a_request_is_the_same_with_the_courtesies_of_its_language(one: str, other: str) -> None:
+    assert _repeats(one, other) and _repeats(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), _pairs(OTHER))
+def test_courtesies_that_are_asked_about_are_not_taken_away_nor_is_what_they_frame(
+    one: str, other: str
+) -> None:
+    assert not _repeats(one, other) and not _repeats(other, one)
