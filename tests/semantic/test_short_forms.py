@@ -9,7 +9,7 @@ import pytest
 
 from cachelayer.semantic import guards
 from cachelayer.semantic.guards.plain import dates
-from cachelayer.semantic.text.lexemes import _SHORT
+from cachelayer.semantic.text.lexemes import SHORT
 from cachelayer.semantic.text.manners import PLEASE
 from cachelayer.semantic.text.signature import signature
 
@@ -40,7 +40,7 @@ def test_the_same_day_in_another_form_is_no_conflict(one: str, other: str):
     assert not dates(signature(one), signature(other))
 
 
-@pytest.mark.parametrize(("short", "long"), _SHORT.items())
+@pytest.mark.parametrize(("short", "long"), SHORT.items())
 def test_a_short_form_is_its_word(short: str, long: str):
     a, b = signature(f"my {short} again"), signature(f"my {long} again")
     assert a.words == b.words and a.dates == b.dates and a.content == b.content
@@ -50,4 +50,4 @@ def test_no_guard_waits_for_a_short_form_which_is_read_as_its_word():
     for module in pkgutil.iter_modules(guards.__path__, f"{guards.__name__}."):
         for name, listed in vars(import_module(module.name)).items():
             if isinstance(listed, frozenset):
-                assert not listed.intersection(_SHORT) - PLEASE, (module.name, name)
+                assert not listed.intersection(SHORT) - PLEASE, (module.name, name)

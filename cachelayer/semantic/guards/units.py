@@ -13,7 +13,7 @@ from ..text import lexicon as lx
 from ..text.signature import Signature
 from .rates import EACH
 
-_VAGUE: Final = frozenset("am pm o'clock times degree degrees second secs sec".split())
+_VAGUE: Final = frozenset("am pm o'clock times degree degrees second sec".split())
 """No unit, or something else as well."""
 _UNITS: Final = {
     word: "pound" if unit == "gbp" else unit

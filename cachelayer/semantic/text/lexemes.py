@@ -78,7 +78,7 @@ class Lexeme:
 
 _DOTTED: Final = re.compile(r"\w(?:\.\w)+")
 """'p.m', 'u.s.a'."""
-_SHORT: Final = dict(
+SHORT: Final = dict(
     pair.split("=")
     for pair in """w/o=without w/out=without wk=week wks=weeks wkend=weekend wknd=weekend tonite=tonight
     tmrw=tomorrow tmr=tomorrow tomoz=tomorrow pw=password appt=appointment appts=appointments
@@ -103,7 +103,7 @@ class Lexemes(dict[str, Lexeme]):
         self._log_size = math.log1p(len(ids))
 
     def __missing__(self, low: str) -> Lexeme:
-        word = _SHORT.get(low) or low.replace("\u2019", "'")
+        word = SHORT.get(low) or low.replace("\u2019", "'")
         if _DOTTED.fullmatch(word) and (
             (bare := word.replace(".", "")) in lx.UNITS or bare not in lx.FUNCTION_WORDS
         ):

@@ -24,7 +24,6 @@ from .spelling import Spelling
 
 LEAST: Final = 3
 """Words that must be left, but of a reply."""
-_MARKS: Final = frozenset("?\u061f\uff1f")
 _REPLIES: Final = frozenset("yes yeah yep yup sure no nope nah one".split())
 SLIPS: Final = 3
 """Words of a text at most that are taken for slips; the third where they are every third at most."""
@@ -107,7 +106,7 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
         return ()
     if spelling is not None and not short and SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
-    return (*left, "?") if _MARKS.intersection(text) and not _asks(left, text) else tuple(left)
+    return (*left, "?") if _marked(text) and not _asks(left, text) else tuple(left)
 
 
 def replies(words: Sequence[str]) -> bool:
@@ -118,6 +117,11 @@ def replies(words: Sequence[str]) -> bool:
 def few(words: int) -> int:
     """How many of a text's words may be slips."""
     return SLIPS if words >= 3 * SLIPS else SLIPS - 1
+
+
+def _marked(text: str) -> bool:
+    """Whether it has a question mark, or that of Arabic or of wide letters."""
+    return "?" in text or (not text.isascii() and ("\u061f" in text or "\uff1f" in text))
 
 
 def _asks(words: list[str], text: str) -> bool:
