@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
-from ..text.lexemes import NONE, SHORT, stem
+from ..text.lexemes import NONE, stem
 from ..text.signature import Signature
 
 _POINTING: Final = frozenset("this that which the each every no any".split())
@@ -31,9 +31,7 @@ def both(a: Signature, b: Signature) -> bool:
 
 
 _TIMES: Final = frozenset("second minute hour day week month year".split())
-_LENGTHS: Final = frozenset(
-    word for word, unit in lx.UNITS.items() if unit in _TIMES and len(word) > 1 and word not in SHORT
-)
+_LENGTHS: Final = frozenset(word for word, unit in lx.UNITS.items() if unit in _TIMES and len(word) > 1)
 _COUNTED: Final = lx.CARDINALS.keys() | frozenset(("a", "an", "one", "another"))
 _BEGINS: Final = frozenset(("in", "within"))
 _EITHER: Final = _BEGINS.union(("for",))

@@ -115,10 +115,10 @@ UNITS: Final = {
     "gram": "g", "grams": "g", "mg": "mg", "lb": "pound", "lbs": "pound", "oz": "ounce", "ounce": "ounce",
     "ounces": "ounce", "ton": "ton", "tons": "ton", "l": "liter", "liter": "liter", "liters": "liter",
     "litre": "liter", "litres": "liter", "ml": "ml", "gallon": "gallon", "gallons": "gallon", "cup": "cup",
-    "cups": "cup", "second": "second", "seconds": "second", "sec": "second", "secs": "second", "ms": "ms",
-    "minute": "minute", "minutes": "minute", "min": "minute", "mins": "minute", "hour": "hour", "hours":
-    "hour", "hr": "hour", "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week",
-    "month": "month", "months": "month", "year": "year", "years": "year", "yr": "year", "yrs": "year", "kb":
+    "cups": "cup", "second": "second", "seconds": "second", "sec": "second", "ms": "ms",
+    "minute": "minute", "minutes": "minute", "min": "minute", "hour": "hour", "hours":
+    "hour", "hr": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week",
+    "month": "month", "months": "month", "year": "year", "years": "year", "yr": "year", "kb":
     "kb", "mb": "mb", "gb": "gb", "tb": "tb", "kbps": "kbps", "mbps": "mbps", "hz": "hz", "khz": "khz",
     "mhz": "mhz", "ghz": "ghz", "w": "watt", "watt": "watt", "watts": "watt", "kw": "kw", "kwh": "kwh", "v":
     "volt", "volt": "volt", "volts": "volt", "mph": "mph", "kph": "kph", "celsius": "celsius", "fahrenheit":
@@ -126,6 +126,9 @@ UNITS: Final = {
     "o'clock": "clock", "times": "times", "x": "times", "inr": "inr", "rupee": "inr", "rupees":
     "inr", "mbit": "mbit", "gbit": "gbit", "gbps": "gbps", "mb/s": "mb/s", "gb/s": "gb/s", "kb/s": "kb/s",
 }  # fmt: skip
+
+BEHIND: Final = UNITS | {"hrs": "hour", "mins": "minute", "secs": "second", "yrs": "year"}
+"""What may stand right behind a number: '5mins'."""
 
 SPANS: Final = {"fortnight": ("14", "day"), "fortnights": ("14", "day")}
 """Words that are a number of something."""

@@ -119,13 +119,13 @@ class Scan:
         if not tail and self.words and self.words[-1] in lx.MONTHS_OR_VERBS:
             self.dates.add(lx.MONTHS_OR_VERBS[self.words[-1]])
         written = sign + ungrouped(value)
-        self.words += (written, tail) if tail in lx.UNITS and tail != "%" else (written + tail,)
-        if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
+        self.words += (written, tail) if tail in lx.BEHIND and tail != "%" else (written + tail,)
+        if tail and tail not in lx.BEHIND and tail not in _ORDINAL_TAILS:
             self.ids.add(value + tail)
             self.content.append(value + tail)
             self.role(value + tail)
             return
-        self.add_number(sign + number(value), "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, ""))
+        self.add_number(sign + number(value), "th" if tail in _ORDINAL_TAILS else lx.BEHIND.get(tail, ""))
 
     def symbol(self, mark: str, leads: bool) -> None:
         """A unit before its number ('$5'), after it ('5 €'), or asked about by itself. `leads`: a digit follows."""
