@@ -27,6 +27,7 @@ Rows = NDArray[np.float32] | NDArray[np.float16]
 class Page:
     """At most `PAGE` rows. Readers take `count` first: rows below it are whole, whatever a writer does meanwhile.
 
+    Nor does it matter where a writer was cut short, as in a forked child: what stands beyond `count` is nothing yet.
     A dead row has id -1. `moved` names the pages that hold the rows now, where maintenance has rewritten them.
     """
 
@@ -62,7 +63,7 @@ class Page:
         if end > len(self.ids):
             self._grow(end)
         if isinstance(self._rows, Held):
-            self._rows.extend(map(self._rows.slab.write, vectors[:taken]))
+            self._rows.extend_from(self.count, vectors[:taken])
         else:
             self._rows[self.count : end] = vectors[:taken]
         self.ids[self.count : end] = ids[:taken]
@@ -88,11 +89,11 @@ class Page:
         small = isinstance(self._rows, Held) and needed <= SMALL
         exact = small or needed <= _EXACT_FIT
         room = needed if exact else min(PAGE, max(needed, self.count + self.count // 16))
-        ids = np.empty(room, dtype=np.int64)
-        ids[: self.count] = self.ids[: self.count]
-        self.ids = ids
         if not small:
             self._room_for_rows(room)
+        ids = np.empty(room, dtype=np.int64)
+        ids[: self.count] = self.ids[: self.count]
+        self.ids = ids  # at last: as long as these are short, there is more to be made room for
 
     def _room_for_rows(self, room: int) -> None:
         old = self.vectors
@@ -141,7 +142,6 @@ class Partition:
 
     def append(self, ids: NDArray[np.int64], vectors: Vectors) -> Iterator[tuple[Page, NDArray[np.int64]]]:
         """Add rows; yields each page with the ids that it took."""
-        self.live += len(ids)
         while len(ids):
             pages = self.view.pages
             if not pages or pages[-1].count == PAGE:
@@ -151,6 +151,7 @@ class Partition:
             else:
                 page = pages[-1]
                 taken = page.append(ids, vectors)
+            self.live += taken
             yield page, ids[:taken]
             ids, vectors = ids[taken:], vectors[taken:]
 

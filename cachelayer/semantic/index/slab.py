@@ -33,8 +33,10 @@ class Slab:
         except IndexError:
             number, self._next = self._next, self._next + 1
             if number // _BLOCK == len(self._blocks):
-                self._blocks.append(np.empty((_BLOCK, self.dimension), np.float32))
-                self._bytes.append(self._blocks[-1].data.cast("B"))
+                # where this was cut short, the bytes are there already
+                block = np.empty((_BLOCK, self.dimension), np.float32)
+                self._bytes[len(self._blocks) :] = [block.data.cast("B")]
+                self._blocks.append(block)
         self._blocks[number // _BLOCK][number % _BLOCK] = row
         return number
 
@@ -61,6 +63,11 @@ class Held(array):  # type: ignore[type-arg]
     def rows(self) -> NDArray[np.float32]:
         """A copy of the rows, (n, d)."""
         return self.slab.read(self.tolist())
+
+    def extend_from(self, count: int, vectors: Vectors) -> None:
+        """Add rows behind the first `count`; what an extension that was cut short left there goes."""
+        del self[count:]
+        self.extend(map(self.slab.write, vectors))
 
     def __del__(self) -> None:
         self.slab.free.extend(self)
