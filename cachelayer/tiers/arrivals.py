@@ -43,6 +43,8 @@ class Arrival:
     record: Record
     epoch: int
     """The epoch in which it was read: an invalidation declared since forbids it."""
+    offset: float
+    """Unix time minus the monotonic clock's when it was read: it may wait, and the former may be set meanwhile."""
     id: int | None = None
 
     @property
@@ -75,6 +77,10 @@ class Arrivals:
         self.codec, self.functions, self.background = codec, functions, background
         self._waiting: dict[str, dict[bytes, Arrival]] = {}
         self.taken = self.dropped = 0
+
+    def read(self, item: Findable, record: Record, epoch: int, id: int | None = None) -> Arrival:
+        """An entry that was read just now."""
+        return Arrival(item, record, epoch, self.clock.time() - self.clock.monotonic(), id)
 
     def known(self, item: Findable) -> bool:
         """Whether the entry is findable here already, or never will be."""
@@ -141,7 +147,7 @@ class Arrivals:
         if held is not None and held.id == arrival.id:
             return held
         answer = (function.codec or self.codec).decode(arrival.record.payload)
-        return keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+        return keeper.adopt(call, arrival.record, answer, self.clock.monotonic() + arrival.offset, arrival.id)
 
     async def _take(self, function: Function, arrival: Arrival) -> bool:
         item, slot = arrival.item, self._kept(function, arrival)

@@ -10,7 +10,7 @@ from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
 from ..semantic.asks import State
 from ..types import Findable, Reason, Record
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, marks_of, owners_of
+from .arrivals import Arrivals, Elsewhere, Indexed, Plain, marks_of, owners_of
 from .shared import SharedTier
 from .untold import Untold
 
@@ -150,7 +150,7 @@ class FeedFollower(Elsewhere):
         epoch = self.arrivals.keeper.epoch
         found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
         if isinstance(found, Record):
-            await self.arrivals.take(Arrival(item, found, epoch))
+            await self.arrivals.take(self.arrivals.read(item, found, epoch))
         return found not in TRANSIENT
 
     def stats(self) -> dict[str, Any]:

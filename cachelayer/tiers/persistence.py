@@ -23,7 +23,7 @@ from ..semantic.asks import State
 from ..semantic.pair_log import PairLog
 from ..types import Findable, Reason, Record
 from . import directory
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
+from .arrivals import Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .coming import Coming
 from .records import record_of
 
@@ -104,7 +104,7 @@ class Persistence(Elsewhere):
         indexed = set(self._index.ids().tolist())
         await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
         new = [entry for key, entry in alive.items() if not similar.knows(key)]
-        entries = [Arrival(e.findable, e.record, self._since, e.id) for e in new]
+        entries = [self.arrivals.read(e.findable, e.record, self._since, e.id) for e in new]
         self._coming.expect(entries)
         for entry in entries:  # exact lookups wait for no vectors
             self.arrivals.remember(entry)

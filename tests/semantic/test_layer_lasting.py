@@ -104,6 +104,36 @@ async def test_a_clock_that_was_set_back_between_two_lives_lengthens_no_lifetime
     assert sources == [Source.BACKEND, Source.BACKEND]
 
 
+class SetClock(ManualClock):
+    """Its Unix time may be set."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return self.now + self.ahead
+
+
+@pytest.mark.parametrize("set_by", [-3600, 3600])
+async def test_a_clock_that_is_set_while_entries_wait_for_their_function_changes_no_lifetime(
+    tmp_path: Path, set_by: float
+) -> None:
+    """Set back, it gave them a new one."""
+    clock, sources = SetClock(), []
+    for waits in (0, 40, 40):
+        clock.advance(1)
+        async with CacheLayer(index=tmp_path, embedder=WordEmbedder(), clock=clock) as layer:
+            clock.ahead += set_by if waits else 0
+            clock.advance(waits)
+            ask = layer.wrap(Gate(opened=True), name="ask", ttl=60, ttl_jitter=0, semantic=False)
+            sources.append((await ask.outcome("what is it")).source)
+            clock.ahead = 0
+            clock.advance(10 if waits else 0)
+            sources.append((await ask.outcome("what is it")).source)
+            await layer.flush()
+    backend, memory = Source.BACKEND, Source.MEMORY
+    assert sources == [backend, memory, memory, memory, backend, memory]
+
+
 async def test_what_was_invalidated_or_erased_does_not_come_back(tmp_path: Path) -> None:
     life = Life(tmp_path)
     async with life.layer:
