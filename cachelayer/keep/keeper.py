@@ -56,10 +56,13 @@ class Keeper(Holdings):
 
     def id_of(self, call: Call, landing: Landing) -> str:
         """The id of an outcome: of the entry behind it; of its key, if only the store holds it; else one of its own."""
-        if not call.function.in_memory and landing.stored is None:
+        slot, away = landing.slot, landing.source in (REDIS, STALE)
+        if slot is not None:
+            away = not slot.resident and slot.digest == call.digest
+        if landing.stored is None and (away or not call.function.in_memory):
             return f"k{call.digest:032x}"
-        if landing.slot is not None:
-            return f"e{landing.slot.origin:x}"
+        if slot is not None:
+            return f"e{slot.origin:x}"
         landing.entry = landing.entry or self.new_id()
         coming = landing.recording is not None or landing.due is not None
         return f"{'e' if coming else 'o'}{landing.entry:x}"

@@ -36,6 +36,23 @@ async def test_without_a_memory_of_its_own_a_process_reports_what_the_store_gave
         assert (await ask.outcome("q")).source is Source.BACKEND
 
 
+async def test_nor_does_it_matter_that_its_memory_has_no_room_for_what_the_store_gave_it(
+    server: Server,
+) -> None:
+    """It was unknown there by its id, and the store went on giving it."""
+    async with layer_on(server.url) as here, layer_on(server.url) as there:
+        gate = Gate(lambda question: question * 1000, opened=True)
+        large = here.wrap(gate, name="ask", semantic=False)
+        small = there.wrap(gate, name="ask", semantic=False, max_item_bytes=500)
+        await large("q")
+        await here.flush()
+        served = await small.outcome("q")
+        assert served.source is Source.REDIS and there.stats()["entries"] == 0
+        assert await there.report_wrong(served)
+        await eventually(lambda: here.stats()["entries"] == 0)
+        assert (await large.outcome("q")).source is Source.BACKEND
+
+
 async def test_an_outcome_is_reported_in_whatever_process_and_no_other_answer_goes(server: Server) -> None:
     async with layer_on(server.url) as here, layer_on(server.url) as there, layer_on(server.url) as third:
         gate = Gate(opened=True)
