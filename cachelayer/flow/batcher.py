@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from ..errors import CacheLayerError
 from ..types import Reason
+from .loops import left_behind
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,7 +84,7 @@ class Batcher(Generic[T, R]):
 
     def reset(self) -> None:
         """Forget all queues: after a fork they are the parent's."""
-        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane] = WeakKeyDictionary()
+        self._lanes: dict[asyncio.AbstractEventLoop, _Lane] = {}
         self._latest: _Lane | None = None
         self._pid = os.getpid()
 
@@ -129,6 +129,7 @@ class Batcher(Generic[T, R]):
         if lane is None or lane.loop is not loop:
             lane = self._lanes.get(loop)
             if lane is None:
+                left_behind(self._lanes)
                 lane = self._lanes[loop] = _Lane(self, loop)
             self._latest = lane
         return lane

@@ -212,6 +212,8 @@ class Http:
         target = f"{self.base}/{path}"  # whatever `path` is: never a part of the host's name
         if query:
             target += f"?{query.decode('latin-1')}"
+        if self._loop is not None and self._loop.is_closed():
+            await self.aclose()
         session = self._opened()
         try:
             response = await session.request(
@@ -241,9 +243,9 @@ class Http:
 
     async def aclose(self) -> None:
         """Whoever waits for an answer, or for more of one, is told by an HttpFault."""
-        session, self._session = self._session, None
+        session, self._session, loop, self._loop = self._session, None, self._loop, None
         if session is not None:
-            for answer in list(self.answers):
+            for answer in [] if loop is None or loop.is_closed() else list(self.answers):
                 answer.cut()
             await session.close()
 

@@ -6,11 +6,13 @@ Coroutines need a loop. Plain functions may be called in a loop's thread, and mu
 from __future__ import annotations
 
 import asyncio
+from collections.abc import MutableMapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import CacheLayerError
 
+T = TypeVar("T")
 Waiter = Future[Any] | asyncio.Future[Any]
 """A waiter in a thread, or on a loop."""
 
@@ -35,6 +37,13 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def left_behind(held: MutableMapping[asyncio.AbstractEventLoop, T]) -> list[T]:
+    """Takes out what is held for loops that are closed by now. What a loop leads to mostly leads back to it, so that no
+    weak reference would let go of either. Another thread may be at it, too."""
+    gone = [loop for loop in tuple(held) if loop.is_closed()]
+    return [one for loop in gone if (one := held.pop(loop, None)) is not None]
 
 
 def called_off() -> bool:

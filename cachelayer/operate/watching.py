@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..errors import ConfigurationError
+from ..flow.loops import left_behind
 from ..keep.call import Function
 from ..keep.keeper import Keeper
 from ..observe.cost import Ledger, Listed, Prices
@@ -49,7 +49,7 @@ class Watching:
 
     def reset(self) -> None:
         """After a fork, the meters are the parent's."""
-        self._meters: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopMeter] = WeakKeyDictionary()
+        self._meters: dict[asyncio.AbstractEventLoop, LoopMeter] = {}
 
     @property
     def counters(self) -> Mapping[str, FunctionStats]:
@@ -159,8 +159,7 @@ class Watching:
         if self.watches and loop not in self._meters:
             readings = self.readings
             self._meters[loop] = LoopMeter(self._clock.monotonic, readings.tick, readings.stalls)
-            for ended in [loop for loop in self._meters if loop.is_closed()]:
-                del self._meters[ended]
+            left_behind(self._meters)
             readings.meters = list(self._meters.values())
 
     def stop(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -232,6 +234,20 @@ def test_each_loop_has_a_queue_of_its_own():
     for value in (1, 2):
         assert asyncio.run(batcher.submit(value)) == value
     assert machine_batches == [1, 1]
+
+
+def test_a_loop_that_has_ended_is_held_no_longer_than_until_the_next_one_comes():
+    """A loop a call (`asyncio.run`), and as many loops were held as there had been calls."""
+    batcher, ended = Batcher(Machine()), list[weakref.ref[asyncio.AbstractEventLoop]]()
+
+    async def ask() -> None:
+        await batcher.submit(1)
+        ended.append(weakref.ref(asyncio.get_running_loop()))
+
+    for _ in range(4):
+        asyncio.run(ask())
+    gc.collect()
+    assert [loop() is None for loop in ended] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("setting", ["limit", "concurrency", "queue"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
-from ...flow.loops import wake
+from ...flow.loops import left_behind, wake
 from ...flow.waiting import settled, within
 from .pipe import BATCH, Pipe, pack
 from .url import Address, Target
@@ -42,8 +42,7 @@ class Dialer:
     async def dial(self, address: Address | None, pushed: Callable[[list[Any]], None]) -> Pipe:
         """A connected pipe to `address`, or to the unix socket. Raises OSError, StoreFault."""
         loop = asyncio.get_running_loop()
-        for gone in [other for other in tuple(self._open) if other.is_closed()]:
-            self._open.pop(gone, None)
+        left_behind(self._open)
         if self.open >= self._limit:
             raise StoreFault(f"max_connections={self._limit} are open")
         self._open[loop] += 1

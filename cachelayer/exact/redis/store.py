@@ -11,6 +11,7 @@ from typing import Any
 
 from ...checks import whole
 from ...errors import ConfigurationError, Unusable
+from ...flow.loops import left_behind
 from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
 from .calls import Request, answers, call, other_type
@@ -106,8 +107,7 @@ class RedisStore:
         loop = asyncio.get_running_loop()
         lane = self._lanes.get(loop)
         if lane is None:
-            for gone in [other for other in tuple(self._lanes) if other.is_closed()]:
-                self._lanes.pop(gone, None)  # another thread may be at it, too
+            left_behind(self._lanes)
             if self._dialer is None:
                 self._dialer = Dialer(self._target, self._target.context(), limit=self._max_connections)
             lane = self._lanes[loop] = Lane(

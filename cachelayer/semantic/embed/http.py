@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import orjson
@@ -15,6 +14,7 @@ from ...checks import whole
 from ...durations import Duration, seconds
 from ...errors import ConfigurationError
 from ...flow.http import Http, HttpFault
+from ...flow.loops import left_behind
 from ...types import Embedded
 from .checks import check_texts, normalized, readable
 
@@ -62,7 +62,7 @@ class HttpEmbedder:
             self._body["dimensions"] = dimensions
         self._timeout = seconds("timeout", timeout, zero=False)
         self._key, self._connections = api_key, connections
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Http] = WeakKeyDictionary()
+        self._clients: dict[asyncio.AbstractEventLoop, Http] = {}
 
     def __repr__(self) -> str:
         return f"HttpEmbedder({self.identity})"
@@ -90,10 +90,15 @@ class HttpEmbedder:
         return Embedded(vectors, np.concatenate([part.complete for part in parts]))
 
     async def aclose(self) -> None:
-        """Close this loop's connections."""
+        """Close this loop's connections, and let go of those of loops that have ended."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
+        await self._let_go()
         if client is not None:
             await client.aclose()
+
+    async def _let_go(self) -> None:
+        for client in left_behind(self._clients):
+            await client.aclose()  # it waits for nothing there
 
     async def _post(self, texts: Sequence[str], dimension: int | None) -> Embedded:
         clean = [readable(text) for text in texts]
@@ -114,6 +119,7 @@ class HttpEmbedder:
         loop = asyncio.get_running_loop()
         http = self._clients.get(loop)
         if http is None:
+            await self._let_go()
             http = self._clients[loop] = Http(
                 self._url, connect=self._timeout, read=self._timeout, connections=self._connections,
                 needed_by="HttpEmbedder", extra="serve",
