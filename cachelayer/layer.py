@@ -265,8 +265,8 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         tiers = self._tiers
         self._watching.stop()
         self._keeper.deferred.settle()
-        if tiers.elsewhere is not None:
-            tiers.elsewhere.closing()
+        for tier in tiers.every:
+            tier.closing()
         async with AsyncExitStack() as then:  # backwards; each of them, whatever became of those before it
             if self._shared is not None:
                 then.push_async_callback(self._portal.arun, self._shared.aclose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -62,6 +63,8 @@ class Ask:
     """The owner's comparison of answers; None for the built-in one."""
     tenant: str | None = None
     """Whose request it is."""
+    arrived: float = math.inf
+    """When it arrived, by the layer's clock."""
     argument: Any = None
     """The input of the owner's embedder, if what is compared is not text."""
     timings: dict[str, float] = field(default_factory=dict)

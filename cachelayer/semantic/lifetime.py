@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -39,6 +40,10 @@ class Lifetime:
         self._loop: asyncio.AbstractEventLoop | None = None
         """On which the model is loaded, while it is."""
         self._starts = Turns()
+        self.now: Callable[[], float] = time.monotonic
+        """The clock of those who ask."""
+        self._closed = -math.inf
+        """When it was closed: what was asked before and looks up or is kept late does not start it again."""
 
     async def start(self) -> None:
         """Load model and index; until then lookups miss with reason WARMING. Raises what the embedder raises."""
@@ -77,8 +82,17 @@ class Lifetime:
         self.state, self.failure = State.READY, ""
         self.served()
 
-    def warm(self) -> None:
-        """Start to load the model in the background; again where the loop of that ended, or some time after a fault."""
+    def closing(self) -> None:
+        """Nothing that was asked so far starts it again; nor does anything until it is closed."""
+        self._closed = math.inf
+
+    def warm(self, asked: float) -> None:
+        """Start to load the model in the background; again where the loop of that ended, or some time after a fault.
+
+        `asked`: when that arrived which needs it.
+        """
+        if asked < self._closed:
+            return
         left = self._loop is not None and self._loop.is_closed()
         due = self.state is State.FAILED and time.monotonic() - self._failed_at >= self.retry
         if self.state is State.COLD or due or (left and self.state is State.WARMING):
@@ -89,6 +103,7 @@ class Lifetime:
     def reset(self) -> None:
         """In a forked child nobody goes on loading the model."""
         self.state = State.COLD if self.state is State.WARMING else self.state
+        self._closed = -math.inf
 
     async def _let_all_go(self, loaded: Embedder | None) -> None:
         if loaded is not None:

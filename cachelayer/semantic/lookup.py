@@ -103,7 +103,7 @@ class Lookup(Lifetime):
     async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Flight | Reason:
         """The entry to serve, a call in flight to wait for, or why neither; fills `ask`. No budgets: no time limits."""
         if self.state is not State.READY:
-            self.warm()
+            self.warm(ask.arrived)
             return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
         if not ask.text:
             return Reason.EMPTY_TEXT

@@ -184,13 +184,19 @@ class SimilarTier(Lookup):
     async def aclose(self) -> None:
         """Release the model; whatever it makes of that, the directory and the thread are let go, too."""
         served, self.state = self.state is State.READY, State.COLD
-        if not served:
-            await offload_whole(getattr(self.index, "close", lambda: None))
-            return
+        try:
+            await (self._end() if served else self._close_index())
+        finally:
+            self._closed = self.now()
+
+    async def _end(self) -> None:
         async with self._starts.turn():  # nobody starts it again before it is closed
             try:
                 await self.let_go(self.embedder)
                 if self._searcher is not None:
                     await self._searcher.aclose()
             finally:
-                await offload_whole(getattr(self.index, "close", lambda: None))
+                await self._close_index()
+
+    async def _close_index(self) -> None:
+        await offload_whole(getattr(self.index, "close", lambda: None))

@@ -268,11 +268,8 @@ class Elsewhere:
         """What was declared invalid is gone from memory: remove it here; returns how many were not in memory yet."""
         return 0
 
-    def closing(self) -> None:
-        """What is answered from now on to calls that were there before opens nothing again."""
-
     async def aclose(self) -> None:
-        """Called before the loop ends, after `closing`."""
+        """Called before the loop ends."""
 
     def stats(self) -> dict[str, Any]:
         return dict(self.arrivals.stats())

@@ -71,7 +71,7 @@ class Meaning:
         partition = identity.partition() + call.canonical[len(identity.canonical) :]  # which variant
         ask = Ask(call.function.name, partition, text_of(call), identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
-        ask.tenant = call.tenant
+        ask.tenant, ask.arrived = call.tenant, call.arrived
         ask.judge = self._shadows.judge(call.function)
         ask.argument = compared(call)
         ask.fits = partial(self._fits, call.tightening.max_age)

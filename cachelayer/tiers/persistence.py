@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
 from ..flow import forks
 from ..flow.background import Busy, offload, offload_whole, offloaded
+from ..flow.waiting import Turns
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
 from ..semantic.apart import PAIR, REPORTED
@@ -46,13 +46,12 @@ class Persistence(Elsewhere):
         self.discarded = 0
         self.failure = ""
         self._coming = Coming(arrivals, self._discard)
-        self._opened, self._writing, self._turn = False, Busy(), forks.lock()
+        self._opened, self._writing = False, Busy()
+        self._turn, self._ending = forks.lock(), Turns()
         self._owes = False
         """Whether neither what was declared invalid nor the whole log could be removed from the disk yet."""
         self._since = 0
         """The epoch in which the directory was closed: invalidations since then were not carried out there."""
-        self._closed = -math.inf
-        """When that was: what was asked before and is answered late does not open it again."""
         self._begin_ids()
 
     def _begin_ids(self) -> None:
@@ -62,7 +61,7 @@ class Persistence(Elsewhere):
     def reset(self) -> None:
         """After a fork, the directory is the parent's."""
         self._begin_ids()
-        self._opened, self._closed = False, -math.inf
+        self._opened = False
         self._coming.expect(())
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
@@ -143,8 +142,8 @@ class Persistence(Elsewhere):
 
     async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain], asked: float) -> None:
         """Keep what was answered, and write it in the background."""
-        if self.arrivals.similar.state is not State.READY and asked >= self._closed:
-            self.arrivals.similar.warm()
+        if self.arrivals.similar.state is not State.READY:
+            self.arrivals.similar.warm(asked)
         if not self._opened:
             return
         for call, ask, slot in made:
@@ -265,16 +264,11 @@ class Persistence(Elsewhere):
             remedy = "all of it left memory; call erase again once the disk can be written"
             raise StoreFault(f"not erased from {self.directory}: {refused[0].strerror}: {remedy}")
 
-    def closing(self) -> None:
-        self._closed = math.inf
-
     async def aclose(self) -> None:
         """Write what waits, remember the texts, and let the files go."""
-        try:
+        async with self._ending.turn():
             if self._opened:
                 await self._end()
-        finally:
-            self._closed = self.arrivals.clock.monotonic()
 
     async def _end(self) -> None:
         self._since = self.arrivals.keeper.epoch

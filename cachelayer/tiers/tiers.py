@@ -84,7 +84,8 @@ class Tiers:
 
     def join(self, tier: SimilarTier) -> None:
         """Add a similar tier, such as that of a function with vectors of its own."""
-        tier.inflight, tier.apart, tier.served = self.inflight, self.apart, self._begin
+        tier.inflight, tier.apart = self.inflight, self.apart
+        tier.served, tier.now = self._begin, self.clock.monotonic
         self.every.append(tier)
 
     def wanted(self, call: Call) -> bool:
@@ -195,8 +196,7 @@ class Tiers:
     def forgives(self, call: Call, fault: MemoryError) -> bool:
         """Whether the fault is the cache's own, since the backend was not called yet; if so, it is counted."""
         self.let_go(call)
-        ours = not call.begun and call.reason is None
-        if ours:
+        if ours := not call.begun and call.reason is None:
             self.faults.report("lookup", fault)
         return ours
 

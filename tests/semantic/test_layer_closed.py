@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from same_words import SameWords
+from shelf import Shelf
 
-from cachelayer import CacheLayer, CacheLayerError, ConfigurationError, Policy, Source
+from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.types import Record
 
 
 def layer_in(directory: Path, embedder: WordEmbedder | None = None) -> CacheLayer:
@@ -45,6 +47,45 @@ async def test_what_is_answered_after_the_close_does_not_open_the_directory_agai
     await layer.aclose()
     found = await sources_after_a_restart(tmp_path, "where is my parcel?", "where is my refund?")
     assert found == [Source.MEMORY] * 2
+
+
+class Asked(Shelf):
+    """Answers when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        self.asked.set()
+        await self.let.wait()
+        return await super().get(key, canonical, budget)
+
+
+async def test_a_call_that_looks_up_after_the_close_does_not_load_the_model_again() -> None:
+    model, store = WordEmbedder(), Asked()
+    layer = CacheLayer(embedder=model, store=store, policy=Policy(budgets=Budgets(store=20)))
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    await layer.start()
+    call = asyncio.create_task(ask("where is my parcel?"))
+    await store.asked.wait()
+    await layer.aclose()
+    store.let.set()
+    await call
+    await layer.flush()
+    assert not model.started
+    await ask("where is my refund?")  # which uses the layer anew
+    await layer.flush()
+    assert model.started
+    await layer.aclose()
+
+
+async def test_a_layer_that_is_closed_twice_at_once_writes_what_it_remembers_once(tmp_path: Path) -> None:
+    layer = layer_in(tmp_path)
+    await layer.start()
+    await layer.wrap(Gate(opened=True), name="ask")("where is my parcel?")
+    await asyncio.gather(layer.aclose(), layer.aclose())
+    assert not layer.stats()["faults"]
 
 
 class Unstoppable(WordEmbedder):
