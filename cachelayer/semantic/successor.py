@@ -10,6 +10,8 @@ from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Query
 from .asks import Entry, State
 from .conversations import Conversations
+from .embed.batched import BatchedEmbedder
+from .embed.cache import CachedEmbedder
 from .tier import SimilarTier
 
 BATCH = 32
@@ -26,15 +28,25 @@ async def succeed(tier: SimilarTier, embedder: Embedder, decider: Decider) -> in
         while missing := successor.missing(tier.entries):
             await successor.take(missing)
     except BaseException as fault:
-        if not isinstance(fault, GeneratorExit):
+        if not isinstance(fault, GeneratorExit) and _model(embedder) is not _model(tier.embedder):
             await tier.let_go(embedder)
         raise
     old = tier.embedder
     gone = successor.gone(tier.entries)
     tier.replace(embedder, successor.index, decider, successor.talks, gone)
     closed = tier.state is not State.READY  # meanwhile: the next start loads what will serve
-    await tier.let_go(embedder if closed else old)
+    if closed:
+        await tier.let_go(embedder)
+    elif _model(old) is not _model(embedder):
+        await tier.let_go(old)
     return len(tier.entries)
+
+
+def _model(embedder: Embedder) -> Embedder:
+    """The owner's own object, which may be the one that serves already: what serves is not closed."""
+    while isinstance(embedder, CachedEmbedder | BatchedEmbedder):
+        embedder = embedder.inner
+    return embedder
 
 
 class Successor:

@@ -106,6 +106,20 @@ async def test_a_model_that_cannot_be_closed_is_replaced_all_the_same() -> None:
     assert layer.stats()["faults"] == {"close:OSError": 1}
 
 
+@pytest.mark.parametrize("lanes", [0, 1])
+async def test_the_very_model_that_serves_embeds_everything_anew_and_is_not_closed(lanes: int) -> None:
+    model = WordEmbedder()
+    model.lanes = lanes  # type: ignore[attr-defined]
+    layer = CacheLayer(embedder=model, verifier=SameWords(), policy=Policy(max_error_rate=0.05, shadow=0))
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    async with layer:
+        await ask("where is my parcel")
+        await layer.flush()
+        assert await layer.change_model(model) == 1
+        assert model.started and (await ask.outcome("my parcel where is")).source is Source.INDEX
+    assert not model.started
+
+
 async def test_it_says_when_it_cannot(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="start"):
         await make().change_model(WordEmbedder(96))
