@@ -43,6 +43,8 @@ class Background:
             return False
         create = asyncio.get_running_loop().create_task
         task = create(work()) if context is None else context.run(create, work())
+        # what is begun as its loop ends, as the return of a lease that nobody waits for, ends with it in silence
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+import pytest
 
 from cachelayer.flow.background import Background, Busy
 
@@ -141,3 +144,22 @@ def test_work_that_is_under_way_is_not_where_its_loop_has_ended() -> None:
     assert not busy
     assert asyncio.run(begins()) and not busy
     assert not asyncio.run(begins_and_ends())
+
+
+def test_what_is_begun_while_its_loop_ends_ends_with_it_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    background = Background()
+
+    async def asking() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            background.spawn(asyncio.Event().wait)
+
+    async def main() -> None:
+        background.spawn(asking)
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    background.reset()
+    gc.collect()
+    assert not caplog.records
