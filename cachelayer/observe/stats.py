@@ -103,6 +103,10 @@ class FunctionStats:
         """Seconds that the backend took, a moving mean; None before the first answer."""
         return self._backend_mean
 
+    def broke(self) -> None:
+        """A stream that is passed on uncached broke off."""
+        self.backend_errors += 1
+
     def look(self, seconds: float, slot: Any) -> None:
         """A fast hit took `seconds` and was answered by `slot`; it stands for all since the one before.
 

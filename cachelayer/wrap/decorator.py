@@ -222,7 +222,8 @@ def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Ge
     with as_called(engine.noting.scope, scope):
         chunks = engine.answer_now(handle.call(args, kwargs, scope))
     if type(chunks) is GeneratorType:
-        chunks = Passed(chunks, functools.partial(as_called, engine.noting.scope, scope))
+        where = functools.partial(as_called, engine.noting.scope, scope)
+        chunks = Passed(chunks, where, handle.function.stats.broke)
     return (yield from chunks)
 
 
@@ -252,7 +253,7 @@ class Stream(Closable):
             else:
                 inner = await engine.answer(handle.call(args, kwargs, scope))
         if type(inner) is AsyncGeneratorType:
-            inner = passed(inner, engine.noting.scope, scope)
+            inner = passed(inner, engine.noting.scope, scope, handle.function.stats.broke)
         if self._closed:  # meanwhile
             await inner.aclose()
             raise StopAsyncIteration

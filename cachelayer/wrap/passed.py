@@ -8,17 +8,21 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
+from ..flow.readers import nothing
 from ..keep.entered import as_called
 from ..keep.scope import Scope
 
 
 class Passed:
-    """A plain one, for `yield from`. `where`: makes what each step is taken in."""
+    """A plain one, for `yield from`. `where`: makes what each step is taken in; `broke`: called if it breaks off."""
 
     def __init__(
-        self, chunks: Generator[Any, Any, Any], where: Callable[[], AbstractContextManager[None]]
+        self,
+        chunks: Generator[Any, Any, Any],
+        where: Callable[[], AbstractContextManager[None]],
+        broke: Callable[[], object] = nothing,
     ) -> None:
-        self._chunks, self._where = chunks, where
+        self._chunks, self._where, self._broke = chunks, where, broke
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -27,8 +31,13 @@ class Passed:
         return self.send(None)
 
     def send(self, value: Any) -> Any:
-        with self._where():
-            return self._chunks.send(value)
+        try:
+            with self._where():
+                return self._chunks.send(value)
+        except Exception as fault:
+            if not isinstance(fault, StopIteration):
+                self._broke()
+            raise
 
     def throw(self, fault: BaseException) -> Any:
         with self._where():
@@ -40,14 +49,21 @@ class Passed:
 
 
 async def passed(
-    chunks: AsyncGenerator[Any, None], variable: ContextVar[Scope | None], scope: Scope | None
+    chunks: AsyncGenerator[Any, None],
+    variable: ContextVar[Scope | None],
+    scope: Scope | None,
+    broke: Callable[[], object],
 ) -> AsyncIterator[Any]:
     """An asynchronous one that is passed on uncached, and only read, in the scope of its call."""
     where, ended = partial(as_called, variable, scope), object()
     try:
         while True:
-            with where():
-                chunk = await anext(chunks, ended)
+            try:
+                with where():
+                    chunk = await anext(chunks, ended)
+            except Exception:
+                broke()
+                raise
             if chunk is ended:
                 return
             yield chunk

@@ -165,3 +165,32 @@ async def test_a_stream_that_breaks_off_is_a_failed_call_and_one_that_is_left_is
     assert layer.stats()["functions"]["tell"]["backend_errors"] == failed
     (call,) = [span for span in spans.get_finished_spans() if span.name == "text_completion tell"]
     assert call.attributes.get("error.type") == ("ConnectionError" if failed else None)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+async def test_a_stream_that_is_passed_on_uncached_and_breaks_off_is_a_failed_call(plain: bool) -> None:
+    layer = CacheLayer(semantic=False, tenancy="required")
+
+    @layer.cached(name="tell")
+    async def tell(question: str) -> AsyncIterator[str]:
+        yield "so"
+        if question == "broken":
+            raise ConnectionError
+
+    @layer.cached(name="tell plainly")
+    def tell_plainly(question: str) -> Iterator[str]:
+        yield "so"
+        if question == "broken":
+            raise ConnectionError
+
+    async def read(question: str) -> None:
+        with contextlib.suppress(ConnectionError):
+            if plain:
+                list(tell_plainly(question))
+            else:
+                await counted(tell(question))
+
+    await read("whole")
+    await read("broken")
+    stats = layer.stats()["functions"]["tell plainly" if plain else "tell"]
+    assert (stats["backend_calls"], stats["backend_errors"]) == (2, 1)
