@@ -280,10 +280,12 @@ class Landing:
             self.epoch, self.build, self.span = call.epoch, call.build, call.span
             self.digest, self.tags = call.digest, call.tags
 
-    @property
-    def supersedes(self) -> bool:
-        """Whether it is an answer like any other and is not kept, so that what was kept before it is out of date."""
-        return self.stored in SUPERSEDING
+    def supersedes(self, call: Call, held: Slot | None) -> bool:
+        """Whether it is an answer like any other that was asked for anew and is not kept, so that what was kept before
+        it is out of date: `held`, unless it was begun later."""
+        anew = call.tightening.no_cache or call.tightening.max_age is not None
+        newer = held is not None and held.created - held.cost > call.arrived
+        return anew and not newer and self.stored in SUPERSEDING
 
     def repeats(self, held: Slot | None) -> bool:
         """Whether this is the very answer that is held already, whichever process made it."""

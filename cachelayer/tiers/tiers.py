@@ -187,7 +187,7 @@ class Tiers:
 
     def supersede(self, call: Call, landing: Landing) -> None:
         """An answer that was to be made anew and is not kept: what is kept in its place goes everywhere."""
-        if landing.supersedes and (call.tightening.no_cache or call.tightening.max_age is not None):
+        if landing.supersedes(call, self.keeper.at(call)):
             self.keeper.drop_digest(call.digest)
             if self.shared is not None:
                 self.shared.invalidations.replace(call)

@@ -83,6 +83,25 @@ async def test_who_wants_nothing_that_stale_is_answered_anew_by_one_call(clock: 
         assert (await ask.outcome("q")).source is Source.STALE
 
 
+async def test_a_refresh_that_ends_unkept_leaves_what_was_begun_after_it(clock: ManualClock) -> None:
+    """The newer answer went from memory, and from the store, with the one that was to be refreshed."""
+    gate, layer, anew = Gate(lambda question: []), make(clock), [True]
+
+    @layer.cached
+    async def ask(question: str) -> list[int]:
+        return await gate(question) if anew.pop() else [1]
+
+    refresh = asyncio.create_task(ask.refresh("q"))
+    await gate.entered()
+    clock.advance(1)
+    anew.append(False)
+    assert await ask("q") == [1]
+    clock.advance(1)
+    gate.open()
+    assert await refresh == []
+    assert (await ask.outcome("q")).source is Source.MEMORY
+
+
 async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: ManualClock) -> None:
     gate = Gate(opened=True)
     ask = make(clock, ttl=10, stale_while_revalidate=60).wrap(gate, name="ask")
