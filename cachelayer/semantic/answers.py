@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
+from ..flow.batcher import Overloaded
+from ..flow.waiting import within
 from ..protocols import Decider, Embedder, Hearing
-from ..types import Candidate
+from ..types import Candidate, Embedded, Reason
 from .asks import Ask, Same
 
 WORDS_COMPARED_EXACTLY: Final = 12
@@ -20,6 +22,8 @@ READ_AFTER: Final = 0.0002
 """Seconds after which that begins: not at once, as the embedder's thread needs the interpreter to begin."""
 ASKED: Final = 3
 """Answers that the owner's judge compares a new one with."""
+PATIENCE: Final = 10.0
+"""Seconds that a model may take for what is kept, behind which other answers wait to be stored."""
 _CODE: Final = re.compile(
     r"```|^[^\S\n]*(?:def|class|import|SELECT|#include|function|const|public)\b|[;{}][^\S\n]*$", re.M
 )
@@ -50,6 +54,14 @@ def is_prose(answer: str) -> bool:
     return len(text.split()) > WORDS_COMPARED_EXACTLY
 
 
+async def in_time(embedding: Awaitable[Embedded]) -> Embedded:
+    """What is embedded of an answer that is kept. Raises Overloaded (BUDGET) where the model hangs."""
+    try:
+        return await within(PATIENCE, embedding)
+    except TimeoutError:
+        raise Overloaded(f"the model took longer than {PATIENCE:.0f} s", Reason.BUDGET) from None
+
+
 async def as_learned(decider: Decider, embedder: Embedder, answer: str | None, ask: Ask) -> str | None:
     """The answer as the decider learns it: in a candidate's wording if the owner's judge says that both are the same.
 
@@ -60,7 +72,7 @@ async def as_learned(decider: Decider, embedder: Embedder, answer: str | None, a
         return await _judged(ask.judge, answer, ask.candidates)
     if answer is None or not isinstance(decider, Hearing) or not is_prose(answer):
         return answer
-    hear, embedded = decider.hearing(), await embedder.embed([answer])
+    hear, embedded = decider.hearing(), await in_time(embedder.embed([answer]))
     if embedded.complete[0]:
         hear(answer, embedded.vectors[0])
     return answer

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..flow.background import offload, offload_whole
 from ..protocols import Decider, Embedder, Leaving, VectorIndex
 from ..types import Query
-from .answers import as_learned
+from .answers import as_learned, in_time
 from .apart import pair_of
 from .asks import Ask, Entry, State
 from .conversations import Conversations
@@ -52,7 +52,7 @@ class SimilarTier(Lookup):
         """Learn and add, unless meanwhile the model changed or the answer left memory, as by an erasure."""
         if ask.query is None or ask.generation != self.generation:
             ask.generation = self.generation
-            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
+            ask.query = self._query(ask, await in_time(self.vectors([ask.subject], ask.tenant)))
         if ask.query is None:
             return False
         answer = await as_learned(self.decider, self.embedder, answer, ask)

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from ..exact.answers import admission
+from ..exact.answers.admission import has_tool_calls
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
+from ..keep.streams import seen_of
 from ..keep.terms import compared
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
@@ -104,6 +107,17 @@ class Meaning:
             reason = found if isinstance(found, Reason) else Reason.EXPIRED
         call.misses["similar"] = reason or self._guard.reason
         return None
+
+    async def keep(self, call: Call, slot: Slot) -> Ask | None:
+        """Make an answer findable by meaning; the request by which it is, None where it is not or was before."""
+        tier = self._similar_to(call.function)
+        if tier is None or self.unfit(call) is not None or not slot.resident:
+            return None
+        if has_tool_calls(answer := seen_of(call.function, slot.answer)):
+            return None
+        ask: Ask = call.similar or self.ask(call)
+        kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, admission.text_of(answer), slot)
+        return ask if kept else None
 
     async def explain(self, call: Call) -> Explained:
         """What the similar tier would say now; nothing is counted."""

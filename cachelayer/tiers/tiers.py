@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from ..exact.answers.admission import has_tool_calls, text_of
 from ..exact.memory.table import Slot
 from ..flow.aside import whole_turn
 from ..flow.attempt import Faults
@@ -19,10 +18,10 @@ from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.parts import built_on
 from ..keep.recorder import Recorder
-from ..keep.streams import seen_of
 from ..keep.terms import compared
 from ..protocols import Clock
 from ..semantic.apart import Apart
+from ..semantic.asks import Ask
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
@@ -237,13 +236,17 @@ class Tiers:
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made and not item.late])
-        made, held = list[Indexed](), set[int]()
+        made, held, hangs = list[Indexed](), set[int](), False
         loading = any(tier.state in LOADING for tier in self.every)
         for number, item in enumerate(batch, 1):
             if loading and self._warming.holds(item, self._loads(item.call)):
                 held.add(item.slot.id)
-            elif item.call.function.similar:
-                await self.faults.attempt("write-back", self._index(item, made), None)
+            elif item.call.function.similar and not hangs:
+                keeping = self.meaning.keep(item.call, item.slot)
+                ask = await self.faults.attempt("write-back", keeping, None)
+                hangs = ask is Reason.BUDGET  # the others do without, and are stored
+                if isinstance(ask, Ask) and item.made and item.call.function.own is None:
+                    made.append((item.call, ask, item.slot))
             self.rides.findable(item.call)
             if number % LEARNED == 0:
                 await asyncio.sleep(0)
@@ -254,16 +257,6 @@ class Tiers:
         for tier in self.every:
             if tier.due:
                 self.background.spawn(tier.maintain)
-
-    async def _index(self, item: Written, made: list[Indexed]) -> None:
-        call, slot, tier = item.call, item.slot, self.similar_to(item.call.function)
-        if tier is None or self.meaning.unfit(call) is not None or not slot.resident:
-            return
-        if has_tool_calls(answer := seen_of(call.function, slot.answer)):
-            return
-        ask = call.similar or self.meaning.ask(call)
-        kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
-        made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
     async def forget(self, digest: int) -> int:
         """An invalid answer left memory: drop it, with what was built on it, everywhere; returns how many went."""
