@@ -114,10 +114,11 @@ def test_a_plain_stream_too_large_to_keep_is_not_held_while_it_is_read() -> None
     assert layer.stats()["functions"][stream.function.name]["not_stored"] == {"oversize": 1}
 
 
+@pytest.mark.parametrize(("limit", "size"), [("max_item_bytes", 10_000), ("max_bytes", 70_000)])
 def test_the_log_says_once_of_a_function_that_its_answers_are_too_large_and_what_to_raise(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, limit: str, size: int
 ) -> None:
-    layer = CacheLayer(policy=Policy(max_item_bytes=10_000), semantic=False)
+    layer = CacheLayer(policy=Policy(**{limit: size}), semantic=False)  # type: ignore[arg-type]
 
     @layer.cached(name="picture")
     def picture(size: int) -> bytes:
@@ -127,9 +128,9 @@ def test_the_log_says_once_of_a_function_that_its_answers_are_too_large_and_what
     def stream(size: int) -> Iterator[bytes]:
         yield bytes(size)
 
-    for size in (20_000, 30_000):
-        assert len(picture(size)) == len(b"".join(stream(size))) == size
-    why = "an answer, with its arguments, is larger than max_item_bytes=10,000: raise it, or return less"
+    for more in (2 * size, 3 * size):
+        assert len(picture(more)) == len(b"".join(stream(more))) == more
+    why = f"an answer, with its arguments, is larger than {limit}={size:,}: raise it, or return less"
     assert [record.getMessage() for record in caplog.records] == [
         f"calls of {name} are not cached: {why}" for name in ("picture", "stream")
     ]
