@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from ..flow.loops import running_loop
 from ..flow.reentrancy import WITHIN
 from ..protocols import Decider
 from ..types import Candidate, Decision, Query
@@ -58,7 +61,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._flights: dict[tuple[int, bytes], dict[int, Flight]] = {}
-        self._last = -1
+        self._ids = count(-2, -1)
         self.joined = 0
 
     def __len__(self) -> int:
@@ -70,13 +73,17 @@ class InFlight:
         here = self._flights.setdefault((id(loop), partition), {})
         if len(here) >= MOST:
             return None
-        self._last -= 1
-        flight = here[self._last] = Flight(self._last, partition, query, loop)
+        number = next(self._ids)  # no other loop's, whatever its thread does meanwhile
+        flight = here[number] = Flight(number, partition, query, loop)
         return flight
 
     def end(self, flight: Flight) -> None:
-        """Nobody joins any more: its entry is findable now, or there is none."""
-        flight.land(None)
+        """Nobody joins any more: its entry is findable now, or there is none. Answers are written on any loop."""
+        if flight.loop is running_loop():
+            flight.land(None)
+        else:
+            with suppress(RuntimeError):  # closed
+                flight.loop.call_soon_threadsafe(flight.land, None)
         place = (id(flight.loop), flight.partition)
         here = self._flights.get(place, {})
         here.pop(flight.id, None)

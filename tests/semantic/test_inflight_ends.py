@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
+from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.semantic.inflight import Flight, InFlight
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
-from cachelayer.types import Embedded
+from cachelayer.types import Embedded, Query
 
 FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
 
@@ -179,3 +183,36 @@ async def test_who_comes_after_an_invalidation_rides_on_no_stream_that_began_bef
         more.set()
         assert [chunk async for chunk in near.answer] == ["2"] and [chunk async for chunk in first] == []
     assert near.misses["similar"] is Reason.INVALIDATED
+
+
+async def test_calls_that_two_threads_begin_at_once_each_end() -> None:
+    """One got the other's number, and was held, with its answer, for as long as the process ran."""
+    flights, query = InFlight(), Query("a", np.ones(1, np.float32))
+    begun: list[Flight | None] = []
+
+    def meanwhile(frame: FrameType, event: str, arg: Any) -> None:
+        if frame.f_code is Flight.__init__.__code__:
+            sys.settrace(None)
+            begun.append(flights.begin(b"another", query))
+
+    traced = sys.gettrace()
+    sys.settrace(meanwhile)
+    try:
+        begun.append(flights.begin(b"p", query))
+    finally:
+        sys.settrace(traced)
+    for flight in begun:
+        assert flight is not None
+        flights.end(flight)
+    assert len(begun) == 2 and len(flights) == 0
+
+
+async def test_who_waits_for_a_call_is_told_on_its_own_loop_though_another_writes_the_answer() -> None:
+    asyncio.get_running_loop().set_debug(True)
+    flights, query = InFlight(), Query("a", np.ones(1, np.float32))
+    flight = flights.begin(b"p", query)
+    assert flight is not None
+    waiting = asyncio.ensure_future(asyncio.wait((flight.wait(),)))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(flights.end, flight)
+    assert [done.result() for done in (await waiting)[0]] == [None] and len(flights) == 0
