@@ -26,10 +26,13 @@ LEAST = 0.5
 class Flight:
     """One answer in the making. `landing` is the engine's own; None if there will be none to share."""
 
-    __slots__ = ("id", "landing", "loop", "made", "partition", "query", "waiters")
+    __slots__ = ("generation", "id", "landing", "loop", "made", "partition", "query", "waiters")
 
-    def __init__(self, id: int, partition: bytes, query: Query, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, id: int, partition: bytes, query: Query, loop: asyncio.AbstractEventLoop, generation: int
+    ) -> None:
         self.id, self.partition, self.query, self.loop = id, partition, query, loop
+        self.generation = generation
         self.made = (None, *WITHIN.get())[-1]
         """The call that makes it."""
         self.waiters: list[asyncio.Future[Any]] | None = []
@@ -67,14 +70,15 @@ class InFlight:
     def __len__(self) -> int:
         return sum(map(len, self._flights.values()))
 
-    def begin(self, partition: bytes, query: Query) -> Flight | None:
-        """A flight that others may join until `end`; None if there are too many."""
+    def begin(self, partition: bytes, query: Query, generation: int = 0) -> Flight | None:
+        """A flight that others may join until `end`; None if there are too many. `generation`: of the model, whose
+        vectors are compared with no other's."""
         loop = asyncio.get_running_loop()
         here = self._flights.setdefault((id(loop), partition), {})
         if len(here) >= MOST:
             return None
         number = next(self._ids)  # no other loop's, whatever its thread does meanwhile
-        flight = here[number] = Flight(number, partition, query, loop)
+        flight = here[number] = Flight(number, partition, query, loop, generation)
         return flight
 
     def end(self, flight: Flight) -> None:
@@ -90,14 +94,14 @@ class InFlight:
         if not here:
             self._flights.pop(place, None)
 
-    def near(self, partition: bytes, query: Query) -> list[tuple[Candidate, Flight]]:
+    def near(self, partition: bytes, query: Query, generation: int = 0) -> list[tuple[Candidate, Flight]]:
         """The nearest flights of the running loop, most similar first; none of a call that this one is part of."""
         here = self._flights.get((id(asyncio.get_running_loop()), partition))
         if not here:
             return []
         within = WITHIN.get()
         up = list(here.values())  # whichever loop writes an answer ends its flight
-        flights = [flight for flight in up if flight.made not in within]
+        flights = [one for one in up if one.generation == generation and one.made not in within]
         if not flights:
             return []
         scores = np.stack([flight.query.vector for flight in flights]) @ query.vector

@@ -133,12 +133,12 @@ class Lookup(Lifetime):
             joined = self._faults.attempt_now("verify", self._join, ask, read)
         if isinstance(joined, Flight):
             return joined
-        ask.flight = self.inflight.begin(ask.partition, query)
+        ask.flight = self.inflight.begin(ask.partition, query, ask.generation)
         return reason
 
     def _join(self, ask: Ask, query: Query) -> Flight | Candidate | None:
         """The flight to join, or the candidate beside which the request is read closely before that is decided."""
-        near = self.inflight.near(ask.partition, query)
+        near = self.inflight.near(ask.partition, query, ask.generation)
         fit = self.apart.sift(ask.partition, query, [one for one, _ in near])
         if not (near := [(one, flight) for one, flight in near if one in fit]):
             return None

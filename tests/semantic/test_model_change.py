@@ -196,3 +196,57 @@ async def test_what_a_check_finds_out_after_the_model_changed_is_not_learned_by_
         gate.open()
         await layer.flush()
         assert not layer.stats()["faults"]
+
+
+@pytest.mark.parametrize("dimension", [64, 96])
+async def test_a_call_in_flight_that_the_old_model_read_is_not_compared_by_the_new_one_s_vectors(
+    dimension: int,
+) -> None:
+    """With vectors of one size it could be joined for quite another question; with others the lookup failed."""
+    layer, gate = make(), Gate()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        first = asyncio.create_task(ask("where is my parcel"))
+        await gate.entered()
+        await layer.change_model(WordEmbedder(dimension))
+        second = asyncio.create_task(ask.outcome("my parcel where is"))
+        await gate.entered()
+        gate.open()
+        await first
+        assert (await second).source is Source.BACKEND
+        await layer.flush()
+        assert not layer.stats()["faults"] and layer.stats()["similar"]["joined"] == 0
+
+
+class Working(WordEmbedder):
+    """Its work under way ends when it is let."""
+
+    lanes = 1
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.asked, self.ending, self.let = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        self.asked.set()
+        try:
+            await self.let.wait()
+        except asyncio.CancelledError:
+            self.ending.set()
+            await self.let.wait()
+        return await super().embed(texts)
+
+
+async def test_a_change_that_is_called_off_at_its_end_has_closed_the_old_model() -> None:
+    old = Working()
+    layer = CacheLayer(embedder=old, policy=Policy(shadow=0, budgets=Budgets(embed=20)))
+    async with layer:
+        asking = asyncio.create_task(layer.wrap(Gate(opened=True), name="ask")("where is my parcel"))
+        await old.asked.wait()
+        change = asyncio.create_task(layer.change_model(WordEmbedder(96)))
+        await old.ending.wait()
+        change.cancel()
+        await asyncio.wait((change,))
+        assert change.cancelled() and not old.started
+        old.let.set()
+        await asking

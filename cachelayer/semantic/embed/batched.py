@@ -61,8 +61,10 @@ class BatchedEmbedder:
         return await self._batcher.submit(texts)
 
     async def aclose(self) -> None:
-        await self._batcher.aclose()
-        await self.inner.aclose()
+        try:
+            await self._batcher.aclose()
+        finally:  # who calls that off, as what is under way ends, has the model closed all the same
+            await self.inner.aclose()
 
     def stats(self) -> dict[str, float]:
         return self._batcher.stats()
