@@ -21,6 +21,10 @@ class Mode(enum.StrEnum):
     FAST = "fast"
 
 
+class Way(enum.StrEnum):
+    FAST = "fast"
+
+
 async def ask(question: Any, depth: Any = 1) -> str:
     return "answer"
 
@@ -239,3 +243,17 @@ def test_a_text_that_a_function_makes_needs_to_be_told_what_else_must_be_equal(m
     else:
         with pytest.raises(ConfigurationError, match="give key= as well"):
             identifier()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(Mode.FAST, "fast"), (uuid.UUID(int=1), str(uuid.UUID(int=1))), (Mode.FAST, Way.FAST)]
+)
+def test_each_of_the_arguments_that_a_star_takes_is_an_argument_of_its_own(one: Any, other: Any) -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    def told(*values: Any) -> str:
+        return repr(values)
+
+    assert told(1, one) != told(1, other)
+    assert told.outcome(1, one).source == told.outcome(1, other).source == "memory"

@@ -90,7 +90,7 @@ class Identifier:
         parameters = Parameters(signature)
         self.arguments, named, self._positional = parameters.bind, parameters.named, parameters.positional
         """Arguments by parameter name, defaults filled in; None if the call does not fit the signature."""
-        self._markers = parameters.markers
+        self._markers, self._rest = parameters.markers, parameters.rest
         for unknown in (n for n in ignore if n not in named and not parameters.extra):
             raise ConfigurationError(
                 "ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}"
@@ -145,7 +145,9 @@ class Identifier:
         passed, of, fields = self._passed, self._of, {}
         try:
             for name, value in raw.items():
-                if name not in passed:
+                if name == self._rest:  # each is an argument of its own
+                    fields[name] = list(map(of, value))
+                elif name not in passed:
                     fields[name] = value if type(value) is str else of(value)
         except (NotKeyable, RecursionError) as fault:
             raise unkeyable(name, value, fault) from None

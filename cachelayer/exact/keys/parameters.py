@@ -21,12 +21,12 @@ class Parameters:
         "_foreign",
         "_known",
         "_required",
-        "_rest",
         "_simple",
         "extra",
         "markers",
         "named",
         "positional",
+        "rest",
     )
 
     def __init__(self, signature: inspect.Signature) -> None:
@@ -40,8 +40,9 @@ class Parameters:
         self._known = frozenset(self.named)
         self.positional = [p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         """Those that arguments by position go to, in order."""
-        self._rest = next((p.name for p in every if p.kind is p.VAR_POSITIONAL), None)
-        self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
+        self.rest = next((f"*{p.name}" for p in every if p.kind is p.VAR_POSITIONAL), None)
+        """Under which name `bind` gives what is beyond these; None where nothing is taken."""
+        self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {self.rest}
         """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
         self._defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
         self.markers = {n: default for n, default in self._defaults.items() if says_nothing(default)}
@@ -67,9 +68,9 @@ class Parameters:
         else:
             bound = kwargs
         if len(args) > len(self.positional):
-            if self._rest is None:
+            if self.rest is None:
                 return None
-            bound["*" + self._rest] = args[len(self.positional) :]
+            bound[self.rest] = args[len(self.positional) :]
         for name in self._required:
             if name not in bound:
                 return None
