@@ -17,6 +17,7 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
+from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -224,6 +225,12 @@ def test_what_cannot_be_compared_is_refused_inside_others_too(value: Any) -> Non
 @pytest.mark.parametrize("whole", [0, 1, 2**53, -(2**53)])
 def test_a_whole_number_is_one_as_an_int_and_as_a_float(whole: int) -> None:
     assert encode(argument(float(whole))) == encode(argument(whole)) == str(whole).encode()
+
+
+@pytest.mark.parametrize("of", [int, lambda n: Fraction(1, n), lambda n: range(n), lambda n: {n: "a"}])
+def test_whole_numbers_of_any_length_are_told_apart(of: Callable[[int], Any]) -> None:
+    long, longer = 10**5000, 10**5000 + 1
+    assert encode(argument(of(long))) == encode(argument(of(long))) != encode(argument(of(longer)))
 
 
 def test_the_order_of_a_dicts_keys_is_no_part_of_it() -> None:

@@ -117,7 +117,7 @@ def _list(value: Iterable[Any]) -> Tree:
 
 
 def _int(value: int) -> Tree:
-    return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(value))
+    return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(Decimal(value)))  # of any length
 
 
 def _moment(value: datetime.datetime | datetime.time) -> Tree:
@@ -226,12 +226,12 @@ _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] 
     (datetime.time, "time", _moment),
     (datetime.timedelta, "timedelta", lambda v: [v.days, v.seconds, v.microseconds, *_finer(v)]),
     (Decimal, "decimal", str),
-    (Fraction, "fraction", str),
+    (Fraction, "fraction", lambda v: [_int(v.numerator), _int(v.denominator)]),
     (complex, "complex", repr),
     (pathlib.PureWindowsPath, "windows", str),
     (pathlib.PurePath, "path", str),
     ((set, frozenset), "set", lambda v: sorted(map(argument, v), key=encode)),
-    (range, "range", lambda v: [v.start, v.stop, v.step]),
+    (range, "range", lambda v: _list([v.start, v.stop, v.step])),
     (deque, "deque", lambda v: [v.maxlen, _list(v)]),
     (array.array, "array", lambda v: [v.typecode, _bytes(v)]),
     (datetime.tzinfo, "zone", _zone),
