@@ -28,7 +28,7 @@ from .pages import Pages
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
-from .settings import MEDIA, VARY, Authorize, Settings, Trust, header_names, kind_of
+from .settings import MEDIA, VARY, Authorize, Settings, Trust, check_ends, header_names, kind_of
 from .storable import FORM, fresh_for
 
 AZURE: tuple[Route, ...] = (
@@ -143,8 +143,9 @@ class CacheLayerMiddleware:
         name: str = "asgi",
         lifespan: bool = True,
     ) -> None:
+        check_ends(app, layer)
         _check(
-            layer=layer, authorize=authorize, trust=trust, max_body=max_body, too_large=too_large,
+            authorize=authorize, trust=trust, max_body=max_body, too_large=too_large,
             on_leave=on_leave, pace=pace, lifespan=lifespan,
         )  # fmt: skip
         self.app, self.layer = app, layer
@@ -207,7 +208,6 @@ class CacheLayerMiddleware:
 
 def _check(
     *,
-    layer: object,
     authorize: object,
     trust: object,
     max_body: object,
@@ -217,8 +217,6 @@ def _check(
     lifespan: object,
 ) -> None:
     """Refuse what cannot work, by field, value and remedy."""
-    if not isinstance(layer, CacheLayer):
-        raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
     for option, value, known in (
         ("too_large", too_large, ("pass", "refuse")),
         ("on_leave", on_leave, ("stop", "finish")),

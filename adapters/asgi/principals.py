@@ -95,6 +95,10 @@ def JwtClaim(
 
     Tokens of other kinds: verify them in a callable of your own.
     """
+    if not isinstance(claim, str) or not claim:
+        raise ConfigurationError("claim", claim, "give the name of a claim, such as 'org'")
+    if not (now is None or callable(now)):
+        raise ConfigurationError("now", now, "give a function that tells the time, as time.time does")
     secret = key.encode() if isinstance(key, str) else key
     if not isinstance(secret, bytes):
         raise ConfigurationError("key", unquoted(key), "give what tokens are signed with, as text or bytes")

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from cachelayer.checks import either
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.keys.chat import acts
 from cachelayer.types import Reason
@@ -53,10 +54,13 @@ class Route:
     `{name}` in `path` stands for a segment, or a part of one, that belongs to the key. `text` names the field that is
     compared by meaning (None: exact only). `openai`: answers are OpenAI's, whole and streamed forms are made of each
     other, and each replay gets a fresh id; otherwise they stay as they were.
-    Raises ConfigurationError for what is no path.
+    Raises ConfigurationError.
     """
 
     def __init__(self, path: str, *, text: str | None = None, openai: bool = False) -> None:
+        if not (text is None or (isinstance(text, str) and text)):
+            raise ConfigurationError("text", text, "name a field of the request's body, as text='query'")
+        either("openai", openai)
         self.path, self.text, self.openai = path, text, openai
         self.template = _template(path)
         """What its paths look like, where `path` is a template."""
@@ -135,8 +139,8 @@ def _is_choice(one: Any) -> bool:
 
 
 def _template(path: str) -> re.Pattern[str] | None:
-    parts = re.split(r"\{\w+\}", path)
-    if not path.startswith("/") or not set("{}?#").isdisjoint("".join(parts)):
+    parts = re.split(r"\{\w+\}", path) if isinstance(path, str) else []
+    if not parts or not path.startswith("/") or not set("{}?#").isdisjoint("".join(parts)):
         raise ConfigurationError("path", path, "give a path as '/rerank', or as '/models/{name}/infer'")
     return re.compile(_SEGMENT.join(map(re.escape, parts))) if len(parts) > 1 else None
 

@@ -13,7 +13,7 @@ from cachelayer.layer import engine_of
 from .directives import DIRECTIVES, allowed
 from .exchange import App, Receive, Send
 from .principals import Principals, Resolver
-from .settings import Facts
+from .settings import Facts, check_ends
 
 
 class ScopeMiddleware:
@@ -35,6 +35,7 @@ class ScopeMiddleware:
         allow: Iterable[str] = DIRECTIVES,
         deadline: Duration | None = None,
     ) -> None:
+        check_ends(app, layer)
         self.app, self.layer = app, layer
         self._deadline = None if deadline is None else seconds("deadline", deadline, zero=False)
         self._engine = engine_of(layer)

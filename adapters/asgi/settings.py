@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
 from cachelayer.signatures import signature
 
@@ -25,6 +26,14 @@ VARY = (
     b"openai-project", b"x-title",
 )  # fmt: skip
 """Request headers that are part of every key, unless the owner says otherwise."""
+
+
+def check_ends(app: object, layer: object) -> None:
+    """Refuse what cannot stand behind a middleware, and what cannot answer in its place."""
+    if not callable(app):
+        raise ConfigurationError("app", app, "give the ASGI app that stands behind")
+    if not isinstance(layer, CacheLayer):
+        raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,8 @@ async def test_any_route_may_have_a_template(layer: CacheLayer) -> None:
     for path in ("/models/a:ask", "/models/a:tell", "/models/b:ask", "/models/a:ask"):
         await c.post(path, {"prompt": "x"})
     assert len(upstream.requests) == 3
-    for path in ("rerank", "/models/{name:path}", "/models/{}", "/rerank?fast=1", ""):
+    wrong: list[Any] = ["rerank", "/models/{name:path}", "/models/{}", "/rerank?fast=1", "", 5, None]
+    for path in wrong:
         with pytest.raises(ConfigurationError, match="give a path"):
             Route(path)
 

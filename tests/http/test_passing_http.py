@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgi_client import Call, Client, ask
-from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, JwtClaim
+from cachelayer.adapters.asgi import CacheLayerMiddleware
 from hypothesis import given
 from hypothesis import strategies as st
 from upstream import Upstream
@@ -200,44 +199,6 @@ async def test_an_app_that_looks_for_its_client_in_vain_goes_on(layer: CacheLaye
 
     answer = await Client(CacheLayerMiddleware(app, layer=layer)).chat({"say": "x"}, stream=True)
     assert answer.complete and answer.body == b"data: x\n\n" * 4
-
-
-@pytest.mark.parametrize(("option", "value"), [
-    ("layer", None), ("too_large", "maybe"), ("on_leave", "stay"), ("max_body", 0), ("allow", ["x"]),
-    ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"), ("routes", ["/x"]),
-    ("pace", "slow"), ("pace", -1), ("authorize", "x"), ("vary", "accept-language"), ("vary", ["x user"]),
-    ("vary", [1]), ("vary", None), ("allow", "no-cache"), ("public", "false"), ("lifespan", "off"),
-])  # fmt: skip
-def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: str, value: Any) -> None:
-    from cachelayer.adapters.asgi import CHAT as chat
-
-    options: dict[str, Any] = {"layer": layer, option: [chat, chat] if value == "twice" else value}
-    with pytest.raises(ConfigurationError, match=option):
-        CacheLayerMiddleware(upstream, **options)
-
-
-def test_a_second_middleware_of_a_layer_is_told_to_have_a_name(upstream: Upstream, layer: CacheLayer) -> None:
-    CacheLayerMiddleware(upstream, layer=layer)
-    with pytest.raises(
-        ConfigurationError, match="name='asgi': another middleware of this layer has it: make a layer"
-    ):
-        CacheLayerMiddleware(upstream, layer=layer)
-    CacheLayerMiddleware(upstream, layer=layer, name="other")
-
-
-@pytest.mark.parametrize("make", [
-    lambda: Header(""), lambda: Header("x user"), lambda: Header("é"),
-    lambda: JwtClaim("org", key="k" * 32, header="a b"),
-])  # fmt: skip
-def test_a_header_that_is_none_is_named(make: Callable[[], Any]) -> None:
-    with pytest.raises(ConfigurationError, match="give the name of a header"):
-        make()
-
-
-def test_a_key_that_is_none_is_told_by_its_kind_alone() -> None:
-    for key, kind in ((None, "NoneType"), ({"k": "hunter2"}, "dict")):
-        with pytest.raises(ConfigurationError, match=f"^key=<{kind}>: give what tokens are signed with"):
-            JwtClaim("org", key=key)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("kind", "method", "path"), [
