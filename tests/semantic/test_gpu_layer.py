@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy_device import NumpyDevice, NumpyGpu
 
 pytest.importorskip("faiss")
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, MissingExtra
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, for_gpus
 from cachelayer.semantic.index.persistent import PersistentIndex
@@ -80,3 +81,14 @@ async def test_a_device_is_asked_by_one_call_at_a_time_and_the_host_goes_on(tmp_
     assert device.calls == [1, 99] and [names[0] for _, names in found] == list(range(100))
     await searches.aclose()
     index.close()
+
+
+@pytest.mark.parametrize(("index", "extra"), [(FaissIndex, "cpu"), (FaissGpuIndex, "gpu")])
+def test_an_index_names_the_extra_that_brings_its_own_faiss(
+    monkeypatch: pytest.MonkeyPatch, index: type[FaissIndex], extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(
+        MissingExtra, match=rf"^{index.__name__} needs .* pip install 'cachelayer\[{extra}\]'"
+    ):
+        index(8)

@@ -137,10 +137,10 @@ def one_thread(faiss: ModuleType) -> Iterator[None]:
         faiss.omp_set_num_threads(threads)
 
 
-def load_faiss() -> ModuleType:
+def load_faiss(needed_by: str = "FaissIndex", extra: str = "cpu") -> ModuleType:
     try:
         import faiss
     except ImportError as fault:
-        raise MissingExtra("FaissIndex", "faiss", "cpu", broken("faiss", fault)) from fault
+        raise MissingExtra(needed_by, "faiss", extra, broken("faiss", fault)) from fault
     module: ModuleType = faiss
     return module

@@ -32,11 +32,14 @@ class FaissIndex(PackedIndex):
     coded anew. Dead neighbours are skipped by asking for more, and by exact search where that finds too few.
     """
 
+    _needs = "FaissIndex", "cpu"
+    """What needs FAISS, and the extra that brings it."""
+
     def __init__(self, dimension: int, *, promote_at: int = 4 * PAGE) -> None:
         super().__init__(dimension)
         if promote_at < PAGE:
             raise ValueError(f"promote_at={promote_at}: at least {PAGE}; exact search is faster below")
-        self._faiss = load_faiss()
+        self._faiss = load_faiss(*self._needs)
         self.promote_at = promote_at
 
     def _note(self, home: Partition) -> None:

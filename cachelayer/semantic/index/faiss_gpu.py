@@ -38,6 +38,8 @@ class FaissGpuIndex(FaissIndex):
     it to its parent. `Searches` gives it one call at a time, of many queries.
     """
 
+    _needs = "FaissGpuIndex", "gpu"
+
     def __init__(
         self,
         dimension: int,
