@@ -151,6 +151,8 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         judge: whether two answers, given as text, say the same; called in the background.
         codec: encodes the answers for a store, instead of the layer's own.
         """
+        if not isinstance(self, CacheLayer):
+            raise ConfigurationError("layer", self, "make one: layer = CacheLayer(), then @layer.cached")
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)
         return self._registry.wrap(fn, options=options, wire=False)

@@ -23,6 +23,7 @@ from ..signatures import signature_of, stand_for
 from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
 from ..wrap.naming import is_method, name_of
+from ..wrap.options import refuse
 from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading
@@ -61,6 +62,10 @@ class Retrieval(Undivided):
         options: dict[str, Any],
     ) -> None:
         check_corpus(corpus)
+        refuse(
+            options,
+            {"view": "what is read of a result are its documents: say by content= where their text is"},
+        )
         stand_for(fn, self)
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions

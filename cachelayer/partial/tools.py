@@ -15,11 +15,16 @@ from ..keep.parts import Noting, tool_tag
 from ..path.engine import Engine
 from ..signatures import signature_of
 from ..wrap.decorator import kind_of
+from ..wrap.options import refuse
 from ..wrap.registry import Registry
 from .schemas import canonical
 
 FOREVER = "30d"
 Keep = Duration | Literal["pure", "never"]
+_SETTLED = {
+    "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
+    "semantic": "the arguments of a tool are compared exactly: leave it out",
+}
 
 
 class Tools:
@@ -46,6 +51,7 @@ class Tools:
         `layer.cached`. Raises ConfigurationError for a name taken or a `keep` that is none of these.
         """
         function(fn)
+        refuse(options, _SETTLED)
         called = name or str(getattr(fn, "__name__", type(fn).__name__))
         if keep != "never":
             try:

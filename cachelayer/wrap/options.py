@@ -82,6 +82,13 @@ def policy_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
+def refuse(options: Mapping[str, Any], remedies: Mapping[str, str]) -> None:
+    """Raise ConfigurationError for the first option that is settled here otherwise, with the remedy for it."""
+    for name, remedy in remedies.items():
+        if options.get(name) not in (None, False):
+            raise ConfigurationError(name, options[name], remedy)
+
+
 def check(options: Mapping[str, Any]) -> None:
     """Raise ConfigurationError for the first option whose value cannot work."""
     for name, value in options.items():

@@ -37,6 +37,13 @@ class Awaited:
         (lambda layer: layer.wrap(object()), "a method as in wrap(client.ask)"),
         (lambda layer: layer.retrieval(5), "fn=5: give a callable"),
         (lambda layer: layer.tools(5), "fn=5: give a callable"),
+        (lambda layer: layer.tools(words, keep="1m", ttl="2m"), "ttl='2m': say by keep="),
+        (
+            lambda layer: layer.tools(words, keep="1m", semantic=True),
+            "semantic=True: the arguments of a tool",
+        ),
+        (lambda layer: layer.retrieval(words, view=str), "say by content= where their text is"),
+        (lambda layer: CacheLayer.cached(words), "layer=<function words at "),
         (lambda layer: layer.cached("1h"), "fn='1h': options have names, as in cached(ttl='10m')"),
         (lambda layer: layer.wrap(Agent().run_stream), "each caller enters its own: wrap what is called"),
         (lambda layer: layer.cached(contextmanager(words)), "a context manager cannot be cached"),
