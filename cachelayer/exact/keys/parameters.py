@@ -42,7 +42,7 @@ class Parameters:
         """Those that arguments by position go to, in order."""
         self.rest = next((f"*{p.name}" for p in every if p.kind is p.VAR_POSITIONAL), None)
         """Under which name `bind` gives what is beyond these; None where nothing is taken."""
-        self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {self.rest}
+        self._foreign = {self.rest, *(n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY)}
         """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
         self._defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
         self.markers = {n: default for n, default in self._defaults.items() if says_nothing(default)}
