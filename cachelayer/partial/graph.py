@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,15 @@ def _only_here(tag: str, inner: dict[str, Node]) -> bool:
     return kind != "answer" and all((kind, name) not in node.leaves() for node in inner.values())
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two versions are one; NaN and NA, which columns of tables have for what is missing, are themselves."""
+    if str(one) == str(other):
+        return True
+    with suppress(TypeError, ValueError):
+        return bool(one == other)
+    return False
+
+
 class Versions:
     """The version of each document that was seen last, by tenant. Bounded; what was forgotten is new again.
 
@@ -103,17 +113,17 @@ class Versions:
         seen = self._seen.setdefault(tag, OrderedDict())
         self._seen.move_to_end(tag)
         old, known = self.get(tag, tenant), seen.get(tenant)
-        changed = old is not None and old != version
+        changed = old is not None and not _same(old, version)
         if changed and known is not None and known.itself:
             for other, theirs in list(seen.items()):
-                if theirs.version == old:
+                if _same(theirs.version, old):
                     seen[other] = _Seen(version, itself=False)
         self._held += known is None
         seen[tenant] = _Seen(version, itself=True)
         seen.move_to_end(tenant)
         while self._held > self._most:
             self._held -= len(self._seen.popitem(last=False)[1])
-        return bool(changed)
+        return changed
 
     def forget(self, tags: Iterable[str]) -> None:
         """Documents that were invalidated: any version is news."""

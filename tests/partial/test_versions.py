@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer
 from cachelayer.partial.graph import Versions
+
+
+class NotComparable:
+    """As pandas' NA."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("ambiguous")
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return "<NA>"
 
 
 async def test_tenants_with_documents_of_their_own_under_one_id_leave_each_other_s_answers_alone() -> None:
@@ -62,3 +76,10 @@ def test_all_tenants_of_all_documents_count() -> None:
     assert versions._held == sum(map(len, versions._seen.values())) <= 100
     versions.forget([f"d{number}" for number in range(50)])
     assert versions._held == 0
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.datetime64("NaT"), NotComparable()])
+def test_a_version_that_does_not_compare_is_itself(missing: Any) -> None:
+    """A column of a table has NaN, NaT or NA where nothing is said: each retrieval dropped what the one before kept."""
+    versions = Versions()
+    assert [versions.see("tag", version) for version in (missing, missing, 1)] == [False, False, True]
