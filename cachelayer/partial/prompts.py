@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,16 @@ class Prompts:
         """
         made = template.format if isinstance(template, str) else template
 
-        def render(variables: dict[str, Any]) -> str:
+        def render(*variables: Any) -> str:  # names and values in turn: each is an argument of its own
             self._engine.noting.note([prompt_tag(name)])
-            return made(**variables)
+            return made(**dict(zip(variables[::2], variables[1::2], strict=True)))
 
         options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
         cached = self._registry.wrap(render, options=options, wire=False)
 
         def rendered(**variables: Any) -> str:
             with self._engine.noting.step(self._engine.keeper.epoch, pure=True):
-                text: str = cached(variables)
+                text: str = cached(*chain(*sorted(variables.items())))
             return text
 
         return rendered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import threading
 from typing import Any
@@ -12,6 +13,15 @@ import pytest
 from cachelayer import CacheLayer, ConfigurationError, Source
 from cachelayer.partial.schemas import canonical
 from cachelayer.testing import ManualClock
+
+
+class Tone(enum.Enum):
+    DRY = "dry"
+
+
+class Mood(enum.Enum):
+    DRY = "dry"
+
 
 SCHEMA = {
     "type": "object",
@@ -276,3 +286,10 @@ async def test_prompts_are_rendered_and_tokenized_once() -> None:
         assert ids.dtype == np.int32 and ids.tolist() == [5, 4, 2, 5] and len(encoded) == 1
         assert await layer.invalidate(prompts=["hello"]) == 2
         assert layer.prompts.count("") == 0
+
+
+@pytest.mark.parametrize("other", ["dry", Mood.DRY])
+def test_variables_of_a_prompt_that_are_written_otherwise_are_others(other: Any) -> None:
+    tell = CacheLayer(semantic=False).prompts.template("tone", "Be {tone}, {name}")
+    for tone in (Tone.DRY, other):
+        assert tell(tone=tone, name="Ann") == tell(name="Ann", tone=tone) == f"Be {tone}, Ann"
