@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .errors import ConfigurationError
+from .types import Outcome
 
 
 class _OfType(str):
@@ -25,10 +26,24 @@ def either(field: str, value: object) -> None:
         raise ConfigurationError(field, value, "give True or False")
 
 
+def named(field: str, value: object) -> None:
+    """Raise ConfigurationError for what is no string, or empty."""
+    if not isinstance(value, str) or not value:
+        raise ConfigurationError(field, value, "give a non-empty string")
+
+
 def function(fn: object) -> None:
     """Raise ConfigurationError for what cannot be called."""
     if not callable(fn):
         raise ConfigurationError("fn", fn, "give a callable: a function, or a method as in client.ask")
+
+
+def entry_of(outcome: object) -> str:
+    """The id of an outcome, or the id itself. Raises ConfigurationError for what is neither."""
+    entry = outcome.id if isinstance(outcome, Outcome) else outcome
+    if not isinstance(entry, str):
+        raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
+    return entry
 
 
 def semantic(value: object) -> None:

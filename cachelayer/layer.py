@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack, overload
 
+from . import checks
 from .durations import Duration, seconds
 from .errors import ConfigurationError
 from .flow import forks
@@ -71,7 +72,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
     ) -> None:
         wiring.check(
             policy=policy, tenancy=tenancy, semantic=semantic, seed=seed, clock=clock, embedder=embedder, index=index,
-            types=types,
+            types=types, verifier=verifier,
         )  # fmt: skip
         self.policy = policy or Policy()
         self.tenancy = tenancy
@@ -183,8 +184,8 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         For `with`, or as a decorator of a function of any kind, whose calls it then covers.
         """
         for name, given in (("tenant", tenant), ("principal", principal)):
-            if given is not None and (not isinstance(given, str) or not given):
-                raise ConfigurationError(name, given, "give a non-empty string")
+            if given is not None:
+                checks.named(name, given)
         most = None if deadline is None else seconds("deadline", deadline, zero=False)
 
         def inner(old: Scope) -> Scope:
@@ -226,9 +227,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         Of an answer that only the store holds no tenant is known here: whoever has its id, which is of its key, may
         report it.
         """
-        entry = outcome.id if isinstance(outcome, Outcome) else outcome
-        if not isinstance(entry, str):
-            raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
+        entry = checks.entry_of(outcome)
         return await self._engine.keeping.report_wrong(entry, self._scope.get() or Scope())
 
     async def change_model(self, embedder: Embedder | str | Path) -> int:

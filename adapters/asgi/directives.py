@@ -53,7 +53,7 @@ NOTHING = Asked()
 
 def allowed(names: Iterable[str]) -> frozenset[str]:
     """The directives that headers may use. Raises ConfigurationError for one that is not understood."""
-    if isinstance(names, str):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise ConfigurationError("allow", names, "give a list of directives, such as ['no-cache']")
     chosen = frozenset(names)
     for name in sorted(chosen - set(DIRECTIVES)):

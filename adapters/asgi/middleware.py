@@ -245,6 +245,8 @@ def _first(layer: CacheLayer, name: str, routes: list[Route]) -> list[Route]:
 
 
 def _each_once(routes: Iterable[Route]) -> list[Route]:
+    if not isinstance(routes, Iterable):
+        raise ConfigurationError("routes", routes, "give routes, as JsonRoute('/path') is one")
     given: dict[str, Route] = {}
     for route in routes:
         if not isinstance(route, Route):

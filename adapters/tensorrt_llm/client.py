@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 from urllib.parse import SplitResult, urlsplit
 
+from cachelayer.checks import unquoted
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.redis.url import shown
 from cachelayer.flow.together import Once
@@ -44,6 +45,8 @@ class TensorRTLLM:
     ) -> None:
         if salt not in ("optional", "required", "ignore"):
             raise ConfigurationError("salt", salt, "give 'optional', 'required' or 'ignore'")
+        if not (tenant is None or callable(tenant)):
+            raise ConfigurationError("tenant", tenant, "give a function, such as a ContextVar's get")
         self.transport = transport
         self._salt, self._tenant = salt, tenant
         self.cachelayer_vary = () if tenant is None else (tenant,)
@@ -70,6 +73,8 @@ class TensorRTLLM:
         request. `options` are those of the transport: `ServeTransport`, `TritonTransport`, `LocalTransport`.
         """
         urls = [url] if isinstance(url, str) else url
+        if not isinstance(urls, Sequence) or not all(isinstance(one, str) for one in urls):
+            raise ConfigurationError("url", unquoted(url), "give a URL, or a list of the replicas'")
         transports = [transport_of(one, **options) for one in urls]
         plain = isinstance(url, str) and fleet is None
         transport = transports[0] if plain else Fleet(transports, **(fleet or {}))

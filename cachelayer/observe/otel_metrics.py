@@ -8,7 +8,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingExtra, broken
+from ..checks import unquoted
+from ..errors import ConfigurationError, MissingExtra, broken
 from .families import FAMILIES
 from .histogram import Shown
 from .readings import APART, RESULTS, Reading
@@ -38,7 +39,11 @@ class OtelMetrics:
         self._readings, self._observation = readings, metrics.Observation
         self._now: dict[str, list[Observation]] = {}
         self._read_at = 0.0
-        meter = (provider or metrics.get_meter_provider()).get_meter("cachelayer", version("cachelayer"))
+        provider = provider or metrics.get_meter_provider()
+        if not hasattr(provider, "get_meter"):
+            remedy = "give an opentelemetry.sdk.metrics.MeterProvider, or None for the one that is set"
+            raise ConfigurationError("provider", unquoted(provider), remedy)
+        meter = provider.get_meter("cachelayer", version("cachelayer"))
         self._histograms: dict[str, Any] = {}
         self._apart: set[str] = set()
         for name, family in FAMILIES.items():

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..checks import either
 from ..errors import ConfigurationError
 from ..keep.holdings import STEP
 from ..keep.parts import ANYTHING, function_tag, tenant_tag
@@ -32,6 +33,7 @@ class Upkeep:
 
     async def invalidate(self, tags: Sequence[str], scope: Mapping[str, str] | None, dry_run: bool) -> int:
         """See `CacheLayer.invalidate`."""
+        either("dry_run", dry_run)
         tags = strings("tags", tags)
         if not tags and scope is None:
             raise ConfigurationError(
@@ -80,6 +82,7 @@ class Upkeep:
 
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
+        either("dry_run", dry_run)
         scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
         tags = [*_built_on(scope), ANYTHING]
         what: Any = {"wanted": [scope] if scope else [], "everything": not scope, "tags": frozenset(tags)}

@@ -154,7 +154,7 @@ class Partial:
 
     def explain(self, outcome: Outcome | str) -> Node | None:
         """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""
-        found = self._engine.keeper.by_id(outcome if isinstance(outcome, str) else outcome.id)
+        found = self._engine.keeper.by_id(checks.entry_of(outcome))
         if found is None:
             return None
         slot = found[1]

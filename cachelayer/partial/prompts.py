@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import named
 from ..errors import ConfigurationError
 from ..keep.parts import prompt_tag
 from ..path.engine import Engine
@@ -32,6 +33,9 @@ class Prompts:
         `template`: text for `str.format`, or a function. A new `version` is a new identity. Whatever is answered with
         its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name taken.
         """
+        named("name", name)
+        if not (isinstance(template, str) or callable(template)):
+            raise ConfigurationError("template", template, "give text for str.format, or a function")
         made = template.format if isinstance(template, str) else template
 
         def render(*variables: Any) -> str:  # names and values in turn: each is an argument of its own
@@ -53,6 +57,7 @@ class Prompts:
 
         Raises ConfigurationError if `encode` is not callable.
         """
+        named("name", name)
         if not callable(encode):
             raise ConfigurationError("encode", encode, "give a function of a text that returns token ids")
 

@@ -9,6 +9,7 @@ from copy import copy
 from operator import index
 from typing import Any, SupportsIndex
 
+from ..checks import named
 from ..durations import seconds
 from ..errors import ConfigurationError
 from ..flow.background import offload
@@ -67,6 +68,7 @@ class Retrieval(Undivided):
             {"view": "what is read of a result are its documents: say by content= where their text is"},
         )
         stand_for(fn, self)
+        named("k", k)
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions
         name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"

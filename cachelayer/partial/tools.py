@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..checks import function
+from ..checks import function, named
 from ..durations import Duration, seconds
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
@@ -52,6 +52,10 @@ class Tools:
         """
         function(fn)
         refuse(options, _SETTLED)
+        if name is not None:
+            named("name", name)
+        if not (schema is None or isinstance(schema, Mapping)):
+            raise ConfigurationError("schema", schema, "give the JSON schema of its arguments, a mapping")
         called = name or str(getattr(fn, "__name__", type(fn).__name__))
         if keep != "never":
             try:
@@ -68,6 +72,7 @@ class Tools:
         All its arguments are the key: messages, tools, tool_choice. What it was decided on (documents, results of
         tools read before) are parts of the decision.
         """
+        named("name", name)
         options = {"semantic": False, **options, "name": f"decision:{name}", "version": version}
         return self._registry.wrap(fn, options=options, wire=False)
 

@@ -74,7 +74,16 @@ class Constructed:
 
 
 def check(
-    *, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, embedder: Any, index: Any, types: Any
+    *,
+    policy: Any,
+    tenancy: Any,
+    semantic: Any,
+    seed: Any,
+    clock: Any,
+    embedder: Any,
+    index: Any,
+    types: Any,
+    verifier: Any,
 ) -> None:
     """Raise ConfigurationError for a layer's first argument that cannot work."""
     checks.semantic(semantic)
@@ -93,6 +102,10 @@ def check(
             "name a directory; a URL belongs to store=",
         ),
         ("types", types, _classes(types), "give a list of classes, or of unions of classes"),
+        (
+            "verifier", verifier, verifier is None or isinstance(verifier, Verifier | Decider),
+            "give a Verifier (judge) or a Decider (decide, observe, ...)",
+        ),
     ):  # fmt: skip
         if not holds:
             raise ConfigurationError(field, given, remedy)
@@ -264,11 +277,7 @@ def decider_of(
         from ..semantic.pairs.verifier import PairVerifier
 
         return EvidenceDecider(verifier or PairVerifier(), random=random, shadow=shadow)
-    if isinstance(verifier, Decider):
-        return verifier
-    raise ConfigurationError(
-        "verifier", verifier, "give a Verifier (judge) or a Decider (decide, observe, ...)"
-    )
+    return verifier
 
 
 def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -52,9 +53,10 @@ async def test_a_path_and_credentials_in_an_address_are_used_and_told_to_nobody(
     [
         "trtllm://ann:s3cret@host:none", "trtllm://host:99999", "trtllm://host:0", "trtllm://[::1",
         "trtllm://host?model=x", "http://host/#x", "triton://ann:s3cret@host:8001/ensemble", "host:8000", "",
+        None, [None], 8000,
     ],
 )  # fmt: skip
-def test_what_an_address_cannot_mean_is_refused_by_name_without_its_password(url: str) -> None:
+def test_what_an_address_cannot_mean_is_refused_by_name_without_its_password(url: Any) -> None:
     with pytest.raises(ConfigurationError, match="url=") as refusal:
         TensorRTLLM.connect(url)
     assert "s3cret" not in str(refusal.value)

@@ -17,6 +17,7 @@ from cachelayer import CacheLayer, ConfigurationError
     ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"), ("routes", ["/x"]),
     ("pace", "slow"), ("pace", -1), ("authorize", "x"), ("vary", "accept-language"), ("vary", ["x user"]),
     ("vary", [1]), ("vary", None), ("allow", "no-cache"), ("public", "false"), ("lifespan", "off"),
+    ("routes", None), ("allow", None), ("allow", b""),
 ])  # fmt: skip
 def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: str, value: Any) -> None:
     options: dict[str, Any] = {"layer": layer, option: [CHAT, CHAT] if value == "twice" else value}

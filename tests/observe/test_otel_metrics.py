@@ -9,7 +9,7 @@ from opentelemetry.sdk.metrics import Histogram, MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.observe.families import FAMILIES
 from cachelayer.observe.otel_metrics import named
 
@@ -51,3 +51,8 @@ def test_names_are_instruments_that_opentelemetry_takes_and_no_two_are_alike(fam
     assert name.replace(".", "").replace("_", "").isalnum() and unit in ("1", "s", "By")
     kinds = [(named(other.name), other.kind) for other in FAMILIES.values()]
     assert kinds.count(((name, unit), family.kind)) == 1
+
+
+def test_a_provider_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"^provider=<str>: give an opentelemetry\.sdk\.metrics"):
+        CacheLayer(semantic=False).otel_metrics("http://collector:4318")

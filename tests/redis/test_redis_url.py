@@ -74,9 +74,12 @@ def test_nothing_that_is_printed_shows_a_password():
 
 def test_what_is_no_store_is_named_without_what_it_holds():
     for given in (b"redis://u:secret@h", {"host": "h", "password": "secret"}):
-        with pytest.raises(ConfigurationError, match=type(given).__name__) as fault:
-            CacheLayer(store=given, semantic=False)
-        assert "secret" not in str(fault.value)
+        for made in (RedisStore, lambda store: CacheLayer(store=store, semantic=False)):
+            with pytest.raises(
+                ConfigurationError, match=f"^store=<{type(given).__name__}>: give a URL"
+            ) as fault:
+                made(given)
+            assert "secret" not in str(fault.value)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,7 @@ def test_what_is_no_store_is_named_without_what_it_holds():
     [
         ("prefix", "a b"), ("prefix", "a{b}"), ("prefix", ""), ("prefix", "a*"), ("schema", -1), ("schema", 2**32),
         ("compress_above", -1), ("max_connections", 2), ("signing_keys", [b"short"]), ("encrypt_keys", [b"k" * 17]),
+        ("prefix", None), ("signing_keys", None), ("signing_keys", b"k" * 32), ("trust_reloaded", "false"),
     ],
 )  # fmt: skip
 def test_a_setting_that_cannot_work_is_refused_at_construction(field, value):

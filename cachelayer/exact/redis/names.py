@@ -31,7 +31,7 @@ class Names:
     )  # fmt: skip
 
     def __init__(self, prefix: str, seal: Seal) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
+        if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
             raise ConfigurationError("prefix", prefix, "use 1 to 64 letters, digits and . _ : / -")
         self.prefix, self._seal = prefix.encode(), seal
         self._entry = b"%b:v:{" % self.prefix

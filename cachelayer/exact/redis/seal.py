@@ -34,6 +34,8 @@ class Seal:
             ("signing_keys", signing_keys, None),
             ("encrypt_keys", encrypt_keys, (16, 24, 32)),
         ):
+            if not isinstance(keys, list | tuple):
+                raise ConfigurationError(name, unquoted(keys), "give a list of keys, even of one")
             for key in keys:
                 _check(name, key, sizes)
         self._macs = {_key_id(key): key for key in signing_keys}

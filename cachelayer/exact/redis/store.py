@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ...checks import whole
+from ...checks import either, whole
 from ...errors import ConfigurationError, Unusable
 from ...flow.loops import left_behind
 from ...protocols import Clock, Lease
@@ -67,6 +67,7 @@ class RedisStore:
         clock: Clock = time,
     ) -> None:
         driver()
+        either("trust_reloaded", trust_reloaded)
         whole("feed", feed, 1)
         whole("schema", schema, 0)
         if schema >= 2**32:
@@ -75,10 +76,9 @@ class RedisStore:
             whole("compress_above", compress_above, 0, " bytes, or None")
         whole("max_connections", max_connections, 3, ": a loop needs so many a node")
         self._target, self._url, seal = parse(url), redacted(url), Seal(signing_keys, encrypt_keys)
-        self._names = Names(prefix, seal)
+        self._names, self._feed = Names(prefix, seal), feed
         self._wire = Wire(self._names.prefix, schema, seal, compress_above)
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
-        self._feed = feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
         self.recall = Recall(self._lanes, self._names, clock, trust_reloaded=trust_reloaded)
         self.reports = Reports(self._names, self._started)

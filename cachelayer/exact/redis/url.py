@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from ...checks import unquoted
 from ...durations import seconds
 from ...errors import ConfigurationError, StoreFault
 
@@ -103,6 +104,8 @@ def _locked() -> str:
 
 def parse(url: str) -> Target:
     """Raises ConfigurationError, which never shows the password."""
+    if not isinstance(url, str):
+        raise ConfigurationError("store", unquoted(url), "give a URL, such as 'redis://host:6379/0'")
     try:
         parts = urlsplit(url)
     except ValueError:  # whose message may hold the password

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from ...checks import whole
+from ...checks import named, unquoted, whole
 from ...durations import Duration, seconds
 from ...errors import ConfigurationError
 from ...flow.http import Http, HttpFault
@@ -44,8 +44,13 @@ class HttpEmbedder:
         connections: int = 16,
         batch: int = 256,
     ) -> None:
-        if not url.startswith(("http://", "https://")):
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise ConfigurationError("url", url, "give an http(s) address that ends before /embeddings")
+        named("model", model)
+        if not (api_key is None or isinstance(api_key, str)):
+            raise ConfigurationError(
+                "api_key", unquoted(api_key), "give it as text, or None for $OPENAI_API_KEY"
+            )
         if "@" in url:
             raise ConfigurationError(
                 "url", "...@...", "the address becomes part of the identity: pass api_key"
