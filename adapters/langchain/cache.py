@@ -62,6 +62,7 @@ class CacheLayerCache(Undivided, BaseCache):
         self.codec = LangChainCodec(allowed)
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))
         self._handle = self._shelf.handle
+        self._handle.function.keyed = True  # messages that cannot be go uncached, also if they are the first
         self._raw = self._handle.transport_forms()
         self._waiting = _Waiting()
 

@@ -34,6 +34,10 @@ _UNREAD = frozenset(
 ) | {"chunk_position"}
 """Fields of messages that a model is not shown."""
 _NOTHING: tuple[Any, ...] = (None, [], {})
+_BY_REPR = '"type": "not_implemented"'
+"""In JSON, where the quotes of a text are escaped: it stands in none."""
+_WHOLE = frozenset({"builtins.bytes", "datetime.date", "datetime.datetime", "decimal.Decimal", "uuid.UUID"})
+"""Classes whose repr says all."""
 _CLASS = "\0class"
 """Beside what one of LangChain's objects is constructed from: LangChain's name for its class."""
 
@@ -118,17 +122,35 @@ def prompt_of(messages: Sequence[BaseMessage]) -> str:
     return dumps([m if m.id is None else m.model_copy(update={"id": None}) for m in messages])
 
 
-def messages_of(prompt: str) -> list[dict[str, Any]] | str:
+class Unserialized:
+    """In place of messages that hold a picture, an array or another object which LangChain writes by its repr: that
+    leaves out the most of it, or is another's at the same address. It is part of no key."""
+
+
+def messages_of(prompt: str) -> list[dict[str, Any]] | str | Unserialized:
     """The chat messages in a prompt that LangChain serialized, in OpenAI's form; the prompt itself where it is text.
 
     What models are not shown (ids, usage of earlier answers) is left out.
     """
     if not prompt.startswith('[{"lc":'):
         return prompt
+    by_repr = _BY_REPR in prompt
     try:
-        return [_message(item) for item in orjson.loads(prompt)]
+        messages = [_message(item) for item in orjson.loads(prompt)]
+        return Unserialized() if by_repr and _unserialized(messages) else messages
     except (ValueError, KeyError, TypeError, AttributeError):
-        return prompt
+        return Unserialized() if by_repr else prompt
+
+
+def _unserialized(value: Any) -> bool:
+    """Whether LangChain wrote something in a value by its repr alone."""
+    if isinstance(value, list):
+        return any(map(_unserialized, value))
+    if not isinstance(value, dict):
+        return False
+    if value.get("type") == "not_implemented":
+        return ".".join(map(str, value.get("id", ()))) not in _WHOLE
+    return any(map(_unserialized, value.values()))
 
 
 def _message(item: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+import numpy as np
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
@@ -108,3 +110,33 @@ async def test_a_refresh_asks_the_messages_that_were_asked_though_the_chat_goes_
         while (await step.ainvoke([HumanMessage("hello")])).content == "answer 1":
             await asyncio.sleep(0)
     assert asked == [["hello"], ["hello"]]
+
+
+class Picture:
+    def __init__(self, color: str) -> None:
+        self.color = color
+
+    def __repr__(self) -> str:
+        return "<Picture of 64 x 64>"
+
+
+def showing(shown: Any) -> list[HumanMessage]:
+    return [HumanMessage([{"type": "text", "text": "what is it?"}, {"type": "image", "image": shown}])]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(Picture("red"), Picture("blue")), (np.zeros(5000), np.eye(1, 5000, 2500)[0])]
+)
+def test_messages_that_langchain_writes_by_the_repr_of_what_they_hold_are_not_kept(
+    one: Any, other: Any
+) -> None:
+    """One picture was answered for another that took its address, and one array for another of its size."""
+    cache = CacheLayerCache(CacheLayer(semantic=False))
+    model = Counting(cache=cache)
+    assert model.invoke(showing(one)).content != model.invoke(showing(other)).content
+    streaming = CachedChatModel(model=model, cache=cache)
+    assert next(streaming.stream(showing(one))).content not in ("answer 1", "answer 2")
+    explained = cache.explain(model, showing(one))
+    assert explained.verdict == "bypass" and "Unserialized" in str(explained.why)
+    assert model.invoke(showing(b"1")).content == model.invoke(showing(b"1")).content  # whose repr says all
+    assert model.invoke(showing(b"1")).content != model.invoke(showing(b"2")).content
