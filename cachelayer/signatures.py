@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 if sys.version_info >= (3, 14):
@@ -29,10 +31,24 @@ else:
     annotations_of = inspect.get_annotations
 
 
+def told(fn: Any) -> list[str]:
+    """By which attributes a callable tells of itself; a stub, as of a remote function, has one of every name."""
+    kinds = (str, dict, tuple, FunctionType)
+    return [name for name in functools.WRAPPER_ASSIGNMENTS if isinstance(getattr(fn, name, None), kinds)]
+
+
+def text_of(fn: Any, name: str) -> str:
+    """A text that a callable tells of itself; "" where it tells none."""
+    told = getattr(fn, name, None)
+    return told if isinstance(told, str) else ""
+
+
 def stand_for(fn: Any, one: Any) -> None:
     """Give an object the name, docstring and annotations of the function that it stands for."""
-    functools.update_wrapper(one, fn, updated=())
-    one.__annotations__ = annotations_of(fn)  # on Python 3.14 only functions make them of their __annotate__
+    functools.update_wrapper(one, fn, assigned=told(fn), updated=())
+    one.__annotations__ = {}
+    with suppress(TypeError, ValueError):  # on Python 3.14 only functions make them of their __annotate__
+        one.__annotations__ = annotations_of(fn)
 
 
 def signature_of(fn: Any) -> inspect.Signature:

@@ -22,6 +22,7 @@ from ..keep.entered import as_called
 from ..keep.parts import take_kept
 from ..keep.scope import Scope
 from ..observe.pace import timed
+from ..signatures import told
 from ..tiers.shortcuts import Shortcuts
 from .handles import Handle, InThread, PlainHandle
 from .methods import Method
@@ -68,7 +69,7 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
         "plain": _plain,
     }
     cached = make[kind](handle, current)
-    functools.update_wrapper(cached, fn)
+    functools.update_wrapper(cached, fn, told(fn))
     in_thread = InThread(handle) if isinstance(handle, PlainHandle) else None
     for name in FACE[:-1]:
         setattr(cached, name, getattr(handle, f"{name}_now" if in_thread else name))

@@ -59,6 +59,10 @@ class Method(Generic[P, R]):
         # in a class of its own, so that binding costs nothing extra
         self._bound = type(Bound.__name__, (Bound,), _from_class(cached))
 
+    @property
+    def __closure__(self) -> Any:  # where attrs puts the class with slots that it makes in place of one
+        return inspect.unwrap(self.__wrapped__).__closure__
+
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         # itself where its class is asked: IPython's autoreload gives an old method the dict of what it finds there
         return self if instance is None else self._bound(self.__wrapped__, instance)

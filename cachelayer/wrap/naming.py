@@ -19,7 +19,7 @@ from ..exact.keys.canonical import NotKeyable, Tree, argument, encode
 from ..exact.keys.identity import attributes
 from ..exact.keys.parameters import says_nothing
 from ..policy import strings
-from ..signatures import signature, signature_of
+from ..signatures import signature, signature_of, text_of
 
 T = TypeVar("T")
 _NO_TREE: Tree = {"\0": None}
@@ -47,20 +47,19 @@ def name_of(fn: Any, seen: tuple[Any, ...] = ()) -> str:
     """
     if isinstance(fn, functools.partial):
         fn = fn.func
-    module = getattr(fn, "__module__", None) or type(fn).__module__
-    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    module = text_of(fn, "__module__") or type(fn).__module__
+    name = text_of(fn, "__qualname__") or type(fn).__qualname__
     outer, dot, own = name.rpartition(".")
     if "<locals>" in outer:
         called = [name_of(one, (*seen, one)) for one in _called(fn) if one not in seen]
-        name = f"{outer}{dot}{getattr(fn, '__name__', own)}" + (f"({', '.join(called)})" if called else "")
+        name = f"{outer}{dot}{text_of(fn, '__name__') or own}" + (f"({', '.join(called)})" if called else "")
     return f"{_main() if module == '__main__' else module}.{name}"
 
 
 def _called(fn: Any) -> Iterator[Any]:
     """The callables in the closure of one of the form (*args, **kwargs)."""
-    fn = getattr(fn, "__func__", fn)
-    code = getattr(fn, "__code__", None)
-    if code is not None and code.co_flags & _ANYTHING == _ANYTHING:
+    fn = fn.__func__ if inspect.ismethod(fn) else fn
+    if inspect.isfunction(fn) and fn.__code__.co_flags & _ANYTHING == _ANYTHING:
         for cell in fn.__closure__ or ():
             with suppress(ValueError):  # one that is empty as yet
                 if callable(cell.cell_contents) and not isinstance(cell.cell_contents, type):
@@ -77,7 +76,7 @@ def _main() -> str:
 
 def is_method(fn: Callable[..., Any]) -> bool:
     """Whether a function was written in a class body and takes its object first."""
-    outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
+    outer = text_of(fn, "__qualname__").rpartition(".")[0]
     if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
         return False
     return next(iter(signature(fn).parameters), "") in ("self", "cls")

@@ -12,7 +12,7 @@ from typing import Any
 import xxhash
 
 from ..exact.keys.canonical import NotKeyable, Tree, argument, encode
-from ..signatures import signature_of
+from ..signatures import signature_of, text_of
 
 _ATOMS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis))
 _unlike = count()
@@ -32,7 +32,7 @@ def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
             return True
     elif fn is before or (inspect.ismethod(fn) and fn == before):
         return not named
-    fn, before = inspect.unwrap(fn), inspect.unwrap(before)
+    fn, before = (inspect.unwrap(one) if text_of(one, "__name__") else one for one in (fn, before))
     if fn is before or not (inspect.isfunction(fn) and inspect.isfunction(before)):
         return False
     place = fn.__module__, fn.__qualname__

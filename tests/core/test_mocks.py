@@ -1,4 +1,4 @@
-"""What tests of a user's own wrap: mocks, which have something under every name that is asked of them."""
+"""What has something under every name that is asked of it: mocks, which a user's own tests wrap, and stubs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
 
-from cachelayer import CacheLayer, Source
+from cachelayer import CacheLayer, ConfigurationError, Source
 from cachelayer.observe.cost import Price, Prices
 
 
@@ -30,3 +30,29 @@ def test_a_mock_of_a_plain_function_is_cached(mock: Any) -> None:
     assert (
         ask.outcome("how?", user="bob").source is Source.BACKEND
     )  # not OpenAI's `user`, which changes nothing
+
+
+class Remote:
+    """As `xmlrpc.client.ServerProxy` and what it has under any name: calling that asks the server."""
+
+    def __init__(self, asked: list[str], path: str = "") -> None:
+        self._asked, self._path = asked, path
+
+    def __getattr__(self, name: str) -> Remote:
+        return Remote(self._asked, f"{self._path}.{name}")
+
+    def __call__(self, *args: Any) -> str:
+        self._asked.append(self._path)
+        return f"{self._path}{args}"
+
+
+async def test_of_a_stub_of_a_remote_function_nothing_is_asked_but_the_calls() -> None:
+    layer, asked = CacheLayer(semantic=False), list[str]()
+    add = layer.wrap(Remote(asked).add)
+    with pytest.raises(
+        ConfigurationError, match=r"another function is wrapped under it: .* give another name="
+    ):
+        layer.wrap(Remote(asked).subtract)
+    layer.wrap(Remote(asked).subtract, name="subtract")
+    assert asked == []
+    assert add(1, 2) == add(1, 2) == await add.aio(1, 2) == ".add(1, 2)" and asked == [".add"]

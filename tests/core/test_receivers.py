@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
+import attrs
 import pydantic
 import pytest
 
@@ -262,3 +263,21 @@ async def test_what_a_partial_or_a_frozen_object_holds_is_in_the_key_as_it_is_at
         assert await cached("q") == await cached("q") == "q after 0"
         history.append("hello")
         assert await cached("q") == "q after 1"
+
+
+def test_a_wrapped_method_reaches_the_class_above_where_attrs_makes_another_class_with_slots() -> None:
+    layer = CacheLayer(semantic=False)
+
+    class Base:
+        def ask(self, question: str) -> str:
+            return question.upper()
+
+    @attrs.define
+    class Loud(Base):
+        mark: str
+
+        @layer.cached(self_key="mark")
+        def ask(self, question: str) -> str:
+            return super().ask(question) + self.mark
+
+    assert Loud("!").ask("how") == Loud("!").ask("how") == "HOW!"
