@@ -168,7 +168,7 @@ class _Tool:
         return arguments
 
     def _placed(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
-        names = [one.name for one in self._parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        names = [one.name for one in self._parameters if one.kind <= one.POSITIONAL_OR_KEYWORD]
         if len(args) > len(names):
             raise TypeError(
                 f"{self.name}() takes {len(names)} positional arguments but {len(args)} were given"
@@ -179,18 +179,16 @@ class _Tool:
         return placed
 
     def _run(self) -> Callable[..., Any]:
-        fn = self._fn
-        if self.awaited:
-
-            async def later(arguments: dict[str, Any]) -> Any:
-                return await fn(**arguments)
-
-            return later
+        fn, unnamed = self._fn, [one.name for one in self._parameters if one.kind is one.POSITIONAL_ONLY]
 
         def now(arguments: dict[str, Any]) -> Any:
-            return fn(**arguments)
+            first = [arguments[name] for name in unnamed if name in arguments]
+            return fn(*first, **{name: one for name, one in arguments.items() if name not in unnamed})
 
-        return now
+        async def later(arguments: dict[str, Any]) -> Any:
+            return await now(arguments)
+
+        return later if self.awaited else now
 
 
 def _noting(fn: Callable[..., Any], engine: Engine, name: str) -> Callable[..., Any]:

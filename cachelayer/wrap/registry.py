@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property, partialmethod
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -97,8 +98,8 @@ class Registry:
 
     def _refused(self, fn: Any) -> str | None:
         """What to do instead of wrapping `fn`; None if it can be wrapped."""
-        if isinstance(fn, property):
-            return "put @property above the layer's decorator"
+        if isinstance(fn, property | cached_property | partialmethod):
+            return f"put {type(fn).__name__} above the layer's decorator"
         if isinstance(fn, type):
             return "a class cannot be cached as a whole: decorate its methods, or a function that makes its objects"
         if isinstance(fn, Policy):

@@ -82,7 +82,7 @@ def _twice(layer: CacheLayer) -> Any:
         (lambda: CacheLayer(index=""), "index=''", "name a directory"),
         (lambda: CacheLayer(types=dict), "types=", "list of classes"),  # type: ignore[arg-type]
         (lambda: CacheLayer(types=[dict, "Page"]), "types=", "list of classes"),  # type: ignore[list-item]
-        (lambda: CacheLayer(semantic=False).cached(property(len)), "fn=", "put @property above"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(semantic=False).cached(property(len)), "fn=", "put property above"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=False).cached(Budgets), "fn=<class", "decorate its methods"),
         (lambda: CacheLayer(semantic=False).cached(Policy(ttl=5)), "fn='Policy'", "cached(ttl='10m')"),  # type: ignore[arg-type]
         (lambda: _twice(CacheLayer(semantic=False)), "fn=<function", "decorate it once"),

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ class Awaited:
         ),
         (lambda layer: layer.retrieval(words, view=str), "say by content= where their text is"),
         (lambda layer: CacheLayer.cached(words), "layer=<function words at "),
+        (
+            lambda layer: layer.cached(cached_property(words)),
+            "put cached_property above the layer's decorator",
+        ),
         (lambda layer: layer.cached("1h"), "fn='1h': options have names, as in cached(ttl='10m')"),
         (lambda layer: layer.wrap(Agent().run_stream), "each caller enters its own: wrap what is called"),
         (lambda layer: layer.cached(contextmanager(words)), "a context manager cannot be cached"),

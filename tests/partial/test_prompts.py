@@ -1,0 +1,50 @@
+"""Prompts are rendered and tokenized once, and what is written otherwise is another prompt."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError
+
+
+class Tone(enum.Enum):
+    DRY = "dry"
+
+
+class Mood(enum.Enum):
+    DRY = "dry"
+
+
+async def test_prompts_are_rendered_and_tokenized_once() -> None:
+    encoded: list[str] = []
+
+    def encode(text: str) -> list[int]:
+        encoded.append(text)
+        return [len(word) for word in text.split()]
+
+    async with CacheLayer(semantic=False) as layer:
+        with pytest.raises(ConfigurationError, match="tokenizer"):
+            layer.prompts.count("x")
+        layer.prompts.tokenizer(encode, name="words-1")
+        hello = layer.prompts.template("hello", "Hello {name}, be {tone}", version="2")
+
+        @layer.cached(semantic=False)
+        async def ask(name: str) -> int:
+            return layer.prompts.count(hello(name=name, tone="short"))
+
+        assert await ask("Ann") == 4 and layer.prompts.count("Hello Ann, be short") == 4
+        ids = layer.prompts.ids("Hello Ann, be short")
+        assert ids.dtype == np.int32 and ids.tolist() == [5, 4, 2, 5] and len(encoded) == 1
+        assert await layer.invalidate(prompts=["hello"]) == 2
+        assert layer.prompts.count("") == 0
+
+
+@pytest.mark.parametrize("other", ["dry", Mood.DRY])
+def test_variables_of_a_prompt_that_are_written_otherwise_are_others(other: Any) -> None:
+    tell = CacheLayer(semantic=False).prompts.template("tone", "Be {tone}, {name}")
+    for tone in (Tone.DRY, other):
+        assert tell(tone=tone, name="Ann") == tell(name="Ann", tone=tone) == f"Be {tone}, Ann"
