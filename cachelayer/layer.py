@@ -26,7 +26,7 @@ from .operate.upkeep import EVERYBODY, Upkeep
 from .operate.watching import Watched, Watching
 from .partial.face import Partial
 from .path.engine import Engine
-from .policy import Policy
+from .policy import NOT_TIGHTENED, Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .semantic.tier import SimilarTier
 from .tiers import wiring
@@ -202,8 +202,9 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
     def tighten(self, **fields: Any) -> Scoped:
         """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`, `max_stale`.
 
-        For `with`, or as a decorator. Raises LooseningError if a field would loosen what is already set.
+        For `with`, or as a decorator. Raises LooseningError, there, if a field would loosen what is already set.
         """
+        NOT_TIGHTENED.and_(**fields)  # what cannot be is told at once
 
         def inner(old: Scope) -> Scope:
             return old._replace(tightening=old.tightening.and_(self._registry.loosest, **fields))

@@ -25,7 +25,7 @@ class Bound(partial[Any]):
                 raise AttributeError(name)
             return getattr(inspect.unwrap(self.func), name)
         attribute = getattr(self.func, name)
-        if isinstance(attribute, InThread):
+        if name == "aio":
             bound = Bound(attribute, *self.args)
             bound.__dict__.update(_from_class(attribute))
             return bound

@@ -8,10 +8,12 @@ from contextlib import suppress
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, TypeVar
 
+from ..errors import ConfigurationError
 from ..keep.entered import Entering
 from ..keep.scope import Scope
 from .decorator import FACE, kind_of
 from .handles import Handle, InThread
+from .methods import Method
 from .passed import Passed
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,6 +27,11 @@ class Scoped(Entering):
     """
 
     def __call__(self, fn: F) -> F:
+        if isinstance(fn, classmethod | staticmethod):
+            return type(fn)(self(fn.__func__))
+        if isinstance(fn, type) or not callable(fn):
+            remedy = "give a function of any kind; of a class cover the methods, and put property above"
+            raise ConfigurationError("fn", fn, remedy)
         cover = {
             "coroutine": self._coroutine,
             "async generator": self._async_generator,
@@ -37,7 +44,7 @@ class Scoped(Entering):
             for name in FACE:  # else they would be the function's own, outside of the scope
                 if hasattr(fn, name):
                     setattr(covered, name, self(getattr(fn, name)))
-        return covered  # type: ignore[no-any-return]
+        return Method(covered) if type(fn) is Method else covered  # type: ignore[return-value]
 
     def _anew(self) -> Entering:
         """For one call: others may be under way."""

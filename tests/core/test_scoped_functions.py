@@ -222,3 +222,49 @@ async def test_a_decorator_tightens_as_a_block_does_at_each_call() -> None:
         await loose("q")
     clock.advance(8)
     assert (await loose.outcome("q")).source is Source.MEMORY
+
+
+class Agent:
+    @acme
+    @LAYER.cached(share_self=True)
+    def now(self, question: str) -> str:
+        return question
+
+    @acme
+    @LAYER.cached(share_self=True)
+    async def later(self, question: str) -> str:
+        return question
+
+    @acme
+    @classmethod
+    @LAYER.cached
+    def of(cls, question: str) -> str:
+        return question
+
+    @acme
+    @staticmethod
+    async def alone(question: str) -> str:
+        return await ask(question)
+
+
+async def test_methods_of_every_kind_bind_in_their_scope_with_what_they_offer() -> None:
+    agent, (a, b, c, d) = Agent(), (f"method {n}?" for n in "abcd")
+    assert agent.now(a) == agent.now.outcome(a).answer == await agent.now.aio(a) == a
+    assert (await agent.now.aio.outcome(a)).source is Source.MEMORY
+    assert await agent.later(b) == (await agent.later.outcome(b)).answer == b
+    assert agent.of(c) == Agent.of(c) == agent.of.outcome(c).answer == c
+    assert await agent.alone(d) == await Agent.alone(d) == d
+    assert await LAYER.erase(tenant="acme", dry_run=True) >= 4
+    assert (await ask.outcome(d)).source is Source.BACKEND  # in nobody's
+
+
+@pytest.mark.parametrize("wrong", [None, "acme", Agent, property(lambda self: 1)])
+def test_what_no_scope_can_cover_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^fn=.*give a function of any kind"):
+        acme(wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"nocache": True}, {"max_age": "soon"}, {"no_store": 1}])
+def test_a_restriction_that_cannot_be_is_told_where_it_is_written(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        LAYER.tighten(**wrong)
