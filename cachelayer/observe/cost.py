@@ -94,6 +94,12 @@ class Prices:
     source: str = ""
     default: Price = field(default_factory=Price)
 
+    def __post_init__(self) -> None:
+        given = self.models if isinstance(self.models, Mapping) else {"": self.models}
+        for name, price in [*given.items(), ("default", self.default)]:
+            if not (isinstance(name, str) and name and isinstance(price, Price)):
+                raise ConfigurationError("prices", {name: price}, "give a Price by each model's name")
+
     @classmethod
     def load(cls, path: Path | str | Mapping[str, Any]) -> Prices:
         """Of a JSON file, or what one holds: {"currency", "date", "source", "models": {name: {"prompt", ...}}}.

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from random import getrandbits
 from typing import TYPE_CHECKING, Any
 
-from ..checks import unquoted
+from ..checks import either, unquoted
 from ..errors import ConfigurationError, MissingExtra, broken
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Tracer:
 
     def __init__(self, provider: Any = None, *, prompts: bool = False) -> None:
         self._processor: Any
+        either("prompts", prompts)  # "false" would put them in
         try:
             from opentelemetry import context, trace
             from opentelemetry.sdk.trace import ReadableSpan

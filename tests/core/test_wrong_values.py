@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.observe.cost import Prices
 from cachelayer.semantic.embed.http import HttpEmbedder
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
 
 
 def search(query: str, k: int = 5) -> list[Any]:
@@ -29,6 +32,12 @@ def search(query: str, k: int = 5) -> list[Any]:
         (lambda layer: layer.prompts.template(None, "{a}"), "name"),
         (lambda layer: layer.prompts.template("a", None), "template"),
         (lambda layer: layer.prompts.tokenizer(search, name=None), "name"),
+        (lambda layer: OnnxEmbedder(precision="fp16"), "precision"),  # type: ignore[arg-type]
+        (lambda layer: OnnxEmbedder(download="no"), "download"),  # type: ignore[arg-type]
+        (lambda layer: OnnxEmbedder(5), "model"),  # type: ignore[arg-type]
+        (lambda layer: Prices({"m": (1, 2)}), "prices"),  # type: ignore[dict-item]
+        (lambda layer: Prices([]), "prices"),  # type: ignore[arg-type]
+        (lambda layer: layer.trace(TracerProvider(), prompts="false"), "prompts"),
         (lambda layer: HttpEmbedder(None, model="m"), "url"),  # type: ignore[arg-type]
         (lambda layer: HttpEmbedder("http://host/v1", model=None), "model"),  # type: ignore[arg-type]
         (lambda layer: HttpEmbedder("http://host/v1", model="m", api_key=b"k"), "api_key"),  # type: ignore[arg-type]

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import whole
+from ...checks import either, whole
+from ...errors import ConfigurationError
 from ...flow import forks
 from ...flow.pool import Pool
 from ...types import Embedded
@@ -46,6 +47,11 @@ class OnnxEmbedder:
     ) -> None:
         if workers is not None:
             whole("workers", workers, 1, ", or None for one per core")
+        if model is not None and not (isinstance(model, str | Path) and str(model)):
+            raise ConfigurationError("model", model, "name a model or its directory, or None for the default")
+        if precision not in ("int8", "fp32"):
+            raise ConfigurationError("precision", precision, "give 'int8' or 'fp32'")
+        either("download", download)
         self.identity = ""
         self.dimension = DEFAULT_DIMENSION if model is None else 0
         self._model, self._precision, self._download = model, precision, download
