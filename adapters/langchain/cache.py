@@ -24,6 +24,7 @@ from cachelayer.flow.loops import running_loop
 from cachelayer.partial.shelf import Absent, Shelf
 from cachelayer.types import Undivided
 
+from .configs import check_named
 from .serial import LangChainCodec, messages_of, prompt_of
 
 _TEMPERATURE = re.compile(r"""(["'])temperature\1[:,] (-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)""")
@@ -54,10 +55,7 @@ class CacheLayerCache(Undivided, BaseCache):
         if "shadow" in options:
             remedy = "LangChain calls its models itself, and nobody else can check a hit: leave it out"
             raise ConfigurationError("shadow", options["shadow"], remedy)
-        given: object = layer
-        if not isinstance(given, CacheLayer):
-            remedy = "give the layer that keeps the answers: CacheLayerCache(CacheLayer(store='redis://...'))"
-            raise ConfigurationError("layer", unquoted(given), remedy)
+        check_named(layer, name)
         self._layer, self._name = layer, name
         self.codec = LangChainCodec(allowed)
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))

@@ -1,4 +1,4 @@
-"""What of a run's config changes an answer, and whether anybody listens to the run."""
+"""What of a run's config changes an answer, whether anybody listens to the run, and what each part here is given."""
 
 from __future__ import annotations
 
@@ -10,10 +10,21 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tracers.context import _tracing_v2_is_enabled, run_collector_var
 
+from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.checks import named, unquoted
+
 _PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns", "langgraph_request_id"})
 """By these LangGraph and its server tell one run of a node from another."""
 _RUNTIME = "__pregel_runtime"
 _USER = "langgraph_auth_user"
+
+
+def check_named(layer: object, name: str, field: str = "name") -> None:
+    """Raise ConfigurationError for what is no layer, or no name: what two of None share is of no one."""
+    if not isinstance(layer, CacheLayer):
+        remedy = "give the layer that keeps the answers: CacheLayer(store='redis://...')"
+        raise ConfigurationError("layer", unquoted(layer), remedy)
+    named(field, name)
 
 
 def configurable(config: RunnableConfig | None) -> dict[str, Any]:

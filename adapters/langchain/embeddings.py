@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.checks import unquoted
 from cachelayer.partial.shelf import STEP, Absent, Shelf
 from cachelayer.policy import AS_IT_IS
+
+from .configs import check_named
 
 
 class CachedEmbeddings(Embeddings):
@@ -23,6 +26,9 @@ class CachedEmbeddings(Embeddings):
     """
 
     def __init__(self, embeddings: Embeddings, layer: CacheLayer, *, name: str, **options: Any) -> None:
+        check_named(layer, name)
+        if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
+            raise ConfigurationError("embeddings", unquoted(embeddings), "give LangChain's Embeddings")
         self.inner = embeddings
         options = {"ttl": "30d", "normalize": AS_IT_IS, **options, "semantic": False}
         self._shelf = Shelf(layer.wrap(_vector, name=f"embeddings:{name}", **options))

@@ -13,7 +13,7 @@ from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import PrivateAttr
 
 from cachelayer import CacheLayer
-from cachelayer.checks import unquoted
+from cachelayer.checks import unquoted, whole
 from cachelayer.durations import Duration
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.keys.canonical import NotKeyable, argument
@@ -22,6 +22,7 @@ from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
 from cachelayer.policy import strings
 
+from .configs import check_named
 from .serial import LangChainCodec
 
 _How = tuple[Any, bool, bool]
@@ -60,6 +61,9 @@ class CachedRetriever(BaseRetriever):
             retriever, BaseRetriever
         ):  # `configurable_fields` of one would lose what is configured
             raise ConfigurationError("retriever", retriever, _OTHERS)
+        check_named(layer, corpus, "corpus")
+        if k is not None:
+            whole("k", k, 0)
         super().__init__(tags=retriever.tags, metadata=retriever.metadata)
         self._inner, self._layer = retriever, layer
         self._k = k

@@ -15,12 +15,13 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
+from cachelayer.checks import named
 from cachelayer.exact.answers.kinds import Kinds
 from cachelayer.exact.keys.held import held
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import AS_IT_IS, strings
 
-from .configs import configurable, heard
+from .configs import check_named, configurable, heard
 from .serial import LangChainCodec
 
 
@@ -56,6 +57,9 @@ class CachedRunnable(Runnable[Any, Any]):
         text: str | None = None,
         **options: Any,
     ) -> None:
+        check_named(layer, name)
+        if text is not None:
+            named("text", text)
         try:
             self.runnable: Runnable[Any, Any] = coerce_to_runnable(runnable)
         except TypeError:

@@ -21,6 +21,7 @@ from langchain_core.messages import (
 from langchain_core.messages.base import TextAccessor
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
 
+from cachelayer.errors import ConfigurationError
 from cachelayer.exact.wire.codec import Codec, CorruptPayload, ForeignClass
 
 ALLOWED: tuple[type[Serializable], ...] = (
@@ -50,6 +51,9 @@ class LangChainCodec(Codec):
 
     def __init__(self, allowed: Sequence[type[Serializable]] = ()) -> None:
         super().__init__()
+        given: object = allowed
+        if not isinstance(given, list | tuple) or not all(map(_serializable, given)):
+            raise ConfigurationError("allowed", given, "give a list of LangChain's serializable classes")
         self._allowed = {_named(cls): cls for cls in (*ALLOWED, *allowed)}
 
     def encode(self, value: Any) -> bytes:
@@ -94,6 +98,10 @@ class LangChainCodec(Codec):
         if (found := self._allowed.get(name)) is None:
             raise ForeignClass(f"{name} is not on the allow-list; allowed=[...] lets it in")
         return found
+
+
+def _serializable(cls: object) -> bool:
+    return isinstance(cls, type) and issubclass(cls, Serializable)
 
 
 def _named(cls: type[Serializable]) -> str:

@@ -19,7 +19,7 @@ from cachelayer.partial.schemas import canonical
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import strings
 
-from .configs import configurable_here, reads_config
+from .configs import check_named, configurable_here, reads_config
 from .serial import LangChainCodec
 
 _INJECTED: Final = ("InjectedStore", "InjectedToolCallId")
@@ -65,6 +65,7 @@ def cached_tool(
     """
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
+    check_named(layer, tool.name if name is None else name)
     seconds("keep", keep, zero=False)
     if "key" not in options:
         _check_injected(tool, strings("ignore", options.get("ignore", ())))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import (
     CachedChatModel,
+    CachedEmbeddings,
     CachedRetriever,
     CachedRunnable,
     CacheLayerCache,
     cached_tool,
 )
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
@@ -139,3 +141,42 @@ async def test_a_second_cache_on_one_layer_is_told_to_be_the_first_or_to_have_a_
     with pytest.raises(ConfigurationError, match=r"name='langchain': .*make it once and use that everywhere"):
         CacheLayerCache(layer)
     CacheLayerCache(layer, name="other")
+
+
+class Nothing(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return []
+
+
+@tool
+def same(text: str) -> str:
+    """The same text."""
+    return text
+
+
+STEP, VECTORS = RunnableLambda(str), DeterministicFakeEmbedding(size=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda layer: CachedEmbeddings(layer, VECTORS, name="a"), "layer"),  # type: ignore[arg-type]
+        (lambda layer: CachedEmbeddings(5, layer, name="a"), "embeddings"),  # type: ignore[arg-type]
+        (lambda layer: CachedEmbeddings(VECTORS, layer, name=None), "name"),  # type: ignore[arg-type]
+        (lambda layer: CachedRunnable(STEP, None, name="a"), "layer"),  # type: ignore[arg-type]
+        (lambda layer: CachedRunnable(STEP, layer, name=None), "name"),  # type: ignore[arg-type]
+        (lambda layer: CachedRunnable(STEP, layer, name="a", text=5), "text"),  # type: ignore[arg-type]
+        (lambda layer: CachedRetriever(Nothing(), None), "layer"),  # type: ignore[arg-type]
+        (lambda layer: CachedRetriever(Nothing(), layer, k="5"), "k"),  # type: ignore[arg-type]
+        (lambda layer: cached_tool(same, None, keep="1m"), "layer"),  # type: ignore[arg-type]
+        (lambda layer: cached_tool(same, layer, keep="1m", name=5), "name"),  # type: ignore[arg-type]
+        (lambda layer: CacheLayerCache(layer, name=None), "name"),  # type: ignore[arg-type]
+        (lambda layer: CacheLayerCache(layer, allowed=[int]), "allowed"),  # type: ignore[list-item]
+    ],
+)
+async def test_what_each_part_is_given_wrongly_is_named(
+    layer: CacheLayer, make: Callable[[CacheLayer], Any], field: str
+) -> None:
+    """By a name of None two models would share their vectors, in Redis."""
+    with pytest.raises(ConfigurationError, match=f"^{field}=.*: give "):
+        make(layer)
