@@ -24,6 +24,10 @@ async def ask_all(*questions: Any) -> str:
     return "answer"
 
 
+async def chat(messages: Any) -> str:
+    return "answer"
+
+
 class Client:
     model = threading.Lock()
 
@@ -127,3 +131,18 @@ async def test_it_names_what_self_key_names(key: Any, said: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         await Model().ask("question")
     assert said in str(raised.value) and "ignore=" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (Tensor(), "Tensor): pass what numpy.asarray makes of it; else name it in"),
+        (nested(100_000), "(nested too deeply): name it in ignore=['messages']"),
+    ],
+)
+async def test_what_messages_hold_is_told_as_what_other_arguments_hold(shown: Any, said: str) -> None:
+    """They were a class's bare name, and what goes too deep a fault of the key."""
+    asked = CacheLayer(semantic=False).wrap(chat)
+    with pytest.raises(ConfigurationError) as raised:
+        await asked([{"role": "user", "content": [{"type": "image", "image": shown}]}])
+    assert "argument 'messages' cannot be part of a key (" in str(raised.value) and said in str(raised.value)

@@ -196,7 +196,7 @@ class Identifier:
         if type(value) is str:
             text = self._fold(value)
             return _identity(head, {**fields, name: text}, fields, text)
-        trees = chat.message_trees(value, self._fold, sent=self._wire) if name == "messages" else None
+        trees = _field(name, value, self._messages) if name == "messages" else None
         if trees is not None:
             parts = chat.split(trees)
             whole = {**fields, name: trees}
@@ -206,6 +206,9 @@ class Identifier:
             return _identity(head, whole, {**fields, name: equal}, said, turns)
         whole = {**fields, name: _field(name, value, self._of)}
         return _identity(head, whole, whole)
+
+    def _messages(self, value: Any) -> list[Tree] | None:
+        return chat.message_trees(value, self._fold, sent=self._wire)
 
     def _head(self, tenant: str | None) -> bytes:
         """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
