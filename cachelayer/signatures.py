@@ -9,7 +9,7 @@ import functools
 import inspect
 import sys
 from contextlib import suppress
-from types import FunctionType
+from types import FunctionType, NoneType
 from typing import Any
 
 if sys.version_info >= (3, 14):
@@ -33,7 +33,7 @@ else:
 
 def told(fn: Any) -> list[str]:
     """By which attributes a callable tells of itself; a stub, as of a remote function, has one of every name."""
-    kinds = (str, dict, tuple, FunctionType)
+    kinds = (str, dict, tuple, FunctionType, NoneType)
     return [name for name in functools.WRAPPER_ASSIGNMENTS if isinstance(getattr(fn, name, None), kinds)]
 
 
