@@ -52,8 +52,9 @@ def stand_for(fn: Any, one: Any) -> None:
 
 
 def signature_of(fn: Any) -> inspect.Signature:
-    """The signature, or (*args, **kwargs) for builtins that tell none."""
-    try:
-        return signature(fn)
-    except (TypeError, ValueError):
-        return inspect.signature(lambda *args, **kwargs: None)
+    """The signature, or (*args, **kwargs) for builtins and stubs that tell none."""
+    told = getattr(fn, "__signature__", None)
+    if told is None or isinstance(told, inspect.Signature):  # Python 3.13 calls what it may be else
+        with suppress(TypeError, ValueError):
+            return signature(fn)
+    return inspect.signature(lambda *args, **kwargs: None)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..errors import ConfigurationError
 from ..keep.entered import Entering
 from ..keep.scope import Scope
-from .decorator import FACE, kind_of
+from .decorator import FACE, OfClass, kind_of
 from .handles import Handle, InThread
 from .methods import Method
 from .passed import Passed
@@ -28,7 +28,8 @@ class Scoped(Entering):
 
     def __call__(self, fn: F) -> F:
         if isinstance(fn, classmethod | staticmethod):
-            return type(fn)(self(fn.__func__))
+            made: Any = OfClass if isinstance(fn, classmethod) else staticmethod
+            return made(self(fn.__func__))  # type: ignore[no-any-return]
         if isinstance(fn, type) or not callable(fn):
             remedy = "give a function of any kind; of a class cover the methods, and put property above"
             raise ConfigurationError("fn", fn, remedy)

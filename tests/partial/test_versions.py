@@ -78,7 +78,7 @@ def test_all_tenants_of_all_documents_count() -> None:
     assert versions._held == 0
 
 
-@pytest.mark.parametrize("missing", [float("nan"), np.datetime64("NaT"), NotComparable()])
+@pytest.mark.parametrize("missing", [float("nan"), np.datetime64("NaT", "s"), NotComparable()])
 def test_a_version_that_does_not_compare_is_itself(missing: Any) -> None:
     """A column of a table has NaN, NaT or NA where nothing is said: each retrieval dropped what the one before kept."""
     versions = Versions()
