@@ -24,6 +24,7 @@ Keep = Duration | Literal["pure", "never"]
 _SETTLED = {
     "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
     "semantic": "the arguments of a tool are compared exactly: leave it out",
+    "ignore": "give key=, a function of the arguments as one dict: key=lambda arguments: arguments['city']",
 }
 
 
@@ -48,7 +49,8 @@ class Tools:
         `keep`: "never" (what writes, sends or buys; the default: every call runs), "pure" (its arguments alone decide),
         or for how long a result holds. `schema`: the JSON schema of its arguments, by which they are compared and
         handed on: defaults filled in, 2.0 as 2 where it asks for an integer, sets in order. `options` are those of
-        `layer.cached`. Raises ConfigurationError for a name taken or a `keep` that is none of these.
+        `layer.cached`, to which the arguments are one dict (`tags=["{arguments[city]}"]`). Raises ConfigurationError
+        for a name taken or a `keep` that is none of these.
         """
         function(fn)
         refuse(options, _SETTLED)

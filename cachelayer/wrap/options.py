@@ -85,8 +85,9 @@ def policy_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 def refuse(options: Mapping[str, Any], remedies: Mapping[str, str]) -> None:
     """Raise ConfigurationError for the first option that is settled here otherwise, with the remedy for it."""
     for name, remedy in remedies.items():
-        if options.get(name) not in (None, False):
-            raise ConfigurationError(name, options[name], remedy)
+        given = options.get(name)
+        if not (given is None or given is False or given in ([], ())):
+            raise ConfigurationError(name, given, remedy)
 
 
 def check(options: Mapping[str, Any]) -> None:

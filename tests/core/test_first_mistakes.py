@@ -39,6 +39,8 @@ class Awaited:
         (lambda layer: layer.retrieval(5), "fn=5: give a callable"),
         (lambda layer: layer.tools(5), "fn=5: give a callable"),
         (lambda layer: layer.tools(words, keep="1m", ttl="2m"), "ttl='2m': say by keep="),
+        (lambda layer: layer.tools(words, keep="1m", ttl=0), "ttl=0: say by keep="),
+        (lambda layer: layer.tools(words, keep="1m", ignore=["user"]), "ignore=['user']: give key="),
         (
             lambda layer: layer.tools(words, keep="1m", semantic=True),
             "semantic=True: the arguments of a tool",
