@@ -182,6 +182,15 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Sampling(Protocol):
+    """A decider that draws the hits to check at random, so that each check stands for others."""
+
+    def unchecked(self, function: str, scope: bytes, query: Query, served: int) -> None:
+        """A check of this hit is over. Unless `observe` was told of it, it came to nothing: the backend failed, or gave
+        no text."""
+
+
+@runtime_checkable
 class Lease(Protocol):
     """The right to call the backend for one key, across processes."""
 

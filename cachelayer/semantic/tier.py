@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..flow.background import offload, offload_whole
-from ..protocols import Decider, Embedder, Leaving, VectorIndex
+from ..protocols import Decider, Embedder, Leaving, Sampling, VectorIndex
 from ..types import Query
 from .answers import as_learned, in_time
 from .apart import pair_of
@@ -129,6 +129,15 @@ class SimilarTier(Lookup):
             if isinstance(self.decider, Leaving):
                 for entry_id in self.decider.leaving():
                     self.forget(entry_id)
+
+    def unchecked(self, ask: Ask) -> None:
+        """The check of a hit is over, whether it taught something or came to nothing."""
+        served = None if ask.decision is None else ask.decision.entry
+        decider, fit = self.decider, ask.query is not None and ask.generation == self.generation
+        if fit and served is not None and isinstance(decider, Sampling):
+            assert ask.query is not None
+            with self._lock:
+                decider.unchecked(ask.function, ask.partition, ask.query, served)
 
     def forget(self, entry_id: int, *, indexed: bool = False) -> None:
         """Drop an entry: it is no candidate from now on; its vector is removed in the next batch, also one that is

@@ -61,10 +61,16 @@ class Shadows:
         began, spent = self._hour(call.function.name)
         self._spent[call.function.name] = (began, spent + 1)
         self._faults.attempt_now("shadow", call.hold)
-        self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
+        if not self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context()):
+            self._over(call, ask)
 
     async def _attempt(self, call: Call, ask: Ask) -> None:
         await self._faults.attempt("shadow", self._checked(call, ask), LONGEST)
+        self._over(call, ask)
+
+    def _over(self, call: Call, ask: Ask) -> None:
+        if (tier := self._similar_to(call.function)) is not None:
+            self._faults.attempt_now("shadow", tier.unchecked, ask)
 
     async def _checked(self, call: Call, ask: Ask) -> None:
         if not call.still(self._faults):

@@ -226,3 +226,46 @@ def test_an_entry_reported_wrong_is_not_served_where_another_holds_the_same_answ
     traffic.here.entries.pop(2)  # its answer was evicted, and seen again since
     held = Candidate(2, 0.99, "and the gate", "turn the key")
     assert [known.place for known in traffic.here.known([held])] == [0]
+
+
+@pytest.mark.parametrize("answers", [["no"], ["turn the key"], ["turn the key", "no"]])
+def test_a_check_that_came_to_nothing_takes_the_hits_that_it_stood_for_out_of_the_estimate(
+    answers: list[str],
+) -> None:
+    """However many checks are lost, the rest say of the hits what they would say without those."""
+    draws, without = (
+        Traffic(drawn=iter([0.0, 0.9] * 20).__next__, shadow=0.5),
+        Traffic(drawn=iter([0.0, 0.9] * 20).__next__, shadow=0.5),
+    )
+    for traffic in (draws, without):
+        for answer in answers:
+            traffic.checked(traffic.served(), answer)
+            traffic.served()
+    for _ in range(10):
+        query = draws.served()
+        draws.served()
+        draws.decider.unchecked("f", b"", query, 1)
+    mine, others = draws.account().interval, without.account().interval
+    assert (mine.checks, mine.estimate, mine.bounds()) == (others.checks, others.estimate, others.bounds())
+    assert not draws.decider._pending
+
+
+def test_the_end_of_a_check_that_told_something_changes_nothing() -> None:
+    traffic = Traffic(shadow=0.5)
+    query = traffic.served()
+    traffic.checked(query, "no")
+    before = traffic.account().interval.bounds(), traffic.account().alarm.wealth
+    traffic.decider.unchecked("f", b"", query, 1)
+    assert (traffic.account().interval.bounds(), traffic.account().alarm.wealth) == before
+
+
+def test_hits_that_lost_checks_leave_the_alarm_s_wealth_a_fair_game() -> None:
+    alarm = Alarm(BOUND)
+    alarm.hit(0.25, True)
+    wealth = alarm.wealth
+    undrawn, lost = Alarm(BOUND), Alarm(BOUND)
+    for one in (undrawn, lost):
+        one.hit(0.25, True)
+    undrawn.hit(0.25, False)
+    lost.lost(0.25)
+    assert 0.75 * undrawn.wealth + 0.25 * lost.wealth == pytest.approx(wealth)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.semantic.evidence.nearness import BANDS, Nearness, band
-from cachelayer.types import Reason
+from cachelayer.semantic.evidence.nearness import BANDS, Nearness, NearnessDecider, band
+from cachelayer.types import Candidate, Query, Reason
 
 DIGITS = np.random.default_rng(1).normal(size=(5, 64)).astype(np.float32)
 """Five pictures; what is asked are noisy copies of them."""
@@ -217,3 +217,17 @@ async def test_a_picture_is_found_by_what_it_was_when_asked_though_its_buffer_ho
         buffer[:] = DIGITS[1]
         await layer.flush()
     assert calls and all((one == DIGITS[0]).all() for one in seen) and len(seen) == 1
+
+
+def test_a_check_that_came_to_nothing_takes_the_hits_that_it_stood_for_out_of_the_estimate() -> None:
+    decider = NearnessDecider(random=iter([0.9, 0.0] * 20).__next__, shadow=0.5)
+    near = [Candidate(entry, 1.0, "", "left") for entry in range(3)]
+    for number in range(200):
+        decider.observe("f", b"", Query(f"miss {number}", DIGITS[0]), near, "left", None)
+    for number in range(40):
+        query = Query(f"hit {number}", DIGITS[0])
+        if decider.decide("f", b"", query, near, 0.2).shadow:
+            decider.unchecked("f", b"", query, 0)
+    said = decider.stats()
+    assert (said["hits"], said["checks"], said["interval"]) == (40, 0, (0.0, 1.0))
+    assert not decider._drawn

@@ -139,3 +139,22 @@ async def test_a_function_that_is_never_checked_is_unverified_and_claims_nothing
 def test_a_limit_that_is_no_whole_number_is_refused(value: Any) -> None:
     with pytest.raises(ConfigurationError, match="shadow_limit"):
         Policy(shadow_limit=value)
+
+
+async def test_a_check_whose_backend_fails_vouches_for_no_hit() -> None:
+    policy = Policy(shadow=0.5, max_error_rate=0.5)
+    layer = CacheLayer(embedder=WordEmbedder(), verifier=Sure(), policy=policy)
+    backend = Gate(opened=True)
+    ask = layer.wrap(backend, name="ask")
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        backend.error = OSError("busy")
+        await asked(layer, ask, MANY)
+        assert layer._similar is not None
+        state, decider = told(layer), layer._similar.decider
+    failed = backend.calls - 1
+    assert (state["hits"], state["checks"], state["estimate"]) == (len(MANY), 0, None)
+    counted = decider._functions["ask"].account(0.5).interval.hits[0.5]  # type: ignore[attr-defined]
+    assert failed > 0 and counted == len(MANY) - 2 * failed
+    assert not decider._pending  # type: ignore[attr-defined]

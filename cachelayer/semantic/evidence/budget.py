@@ -178,6 +178,14 @@ class Alarm:
             ]
         return self.wealth
 
+    def lost(self, probability: float) -> None:
+        """A check drawn with `probability` came to nothing: what the hits that were not drawn beside it took from the
+        wealth is given back, so that it stays a fair game."""
+        back = (1.0 - probability) * self.bound
+        self._wealth = [
+            wealth * (1.0 + extra * back) for wealth, extra in zip(self._wealth, self._extra, strict=True)
+        ]
+
     @property
     def wealth(self) -> float:
         return sum(self._wealth) / len(self._wealth)
@@ -231,21 +239,33 @@ class Interval:
 
     def __init__(self) -> None:
         self.hits = dict.fromkeys(_LEVELS, 0)
+        self.checked = dict.fromkeys(_LEVELS, 0)
         self.wrong = dict.fromkeys(_LEVELS, 0)
-        self.checks = 0
 
     def hit(self, probability: float, checked: bool, wrong: bool) -> None:
         if probability > 0.0:
             self.hits[probability] += 1
+            self.checked[probability] += checked
             self.wrong[probability] += wrong
-            self.checks += checked
+
+    def lost(self, probability: float) -> None:
+        """A check drawn with `probability` came to nothing, and the hits that it stood for say nothing either."""
+        self.hits[probability] -= round(1.0 / probability) - 1
+
+    @property
+    def checks(self) -> int:
+        return sum(self.checked.values())
+
+    def _counted(self) -> dict[float, int]:
+        """Hits by probability: what was lost may be more than what was counted beside it so far."""
+        return {p: max(hits, self.checked[p]) for p, hits in self.hits.items()}
 
     @property
     def estimate(self) -> float | None:
         """Horvitz-Thompson estimate of the share of wrong answers among hits; None before the first check."""
-        hits = sum(self.hits.values())
-        if not hits or not self.checks:
+        if not self.checks:
             return None
+        hits = sum(self._counted().values())
         return min(1.0, sum(w / p for p, w in self.wrong.items()) / hits)
 
     def bounds(self, alpha: float = 0.05) -> tuple[float, float]:
@@ -253,7 +273,7 @@ class Interval:
         rates, extra = self._RATES[:, None], self._RATIOS[None, :] - 1.0
         extra = np.minimum(extra, 0.9 / rates)
         log = np.zeros((self._RATES.size, self._RATIOS.size))
-        for p, hits in self.hits.items():
+        for p, hits in self._counted().items():
             if not hits:
                 continue
             wrong = self.wrong[p]

@@ -78,7 +78,7 @@ class Checks(Register):
                 here.alarm.hit(probability, False)
             return False
         if len(self._pending) >= 4096:
-            self._pending.popitem(last=False)
+            self._lost(next(iter(self._pending)))
         self._pending[case.check(entry)] = (probability, account.ledger.bound)
         return True
 
@@ -121,6 +121,25 @@ class Checks(Register):
         elif right:
             account.ledger.scale = min(1.0, account.ledger.scale * 1.05)
             here.caution.doubt = max(1.0, here.caution.doubt / 1.05)
+
+    def unchecked(self, function: str, scope: bytes, query: Query, served: int) -> None:
+        """The check of a hit came to nothing; does nothing where `observe` was told of it.
+
+        Else a backend that fails now and then would vouch for what it was not asked: a check stands for all the hits
+        that were not drawn beside it, and these count at once.
+        """
+        self._lost((function, scope, query.text, served))
+
+    def _lost(self, check: tuple[str, bytes, str, int]) -> None:
+        sampled, fn = self._pending.pop(check, None), self._functions.get(check[0])
+        if sampled is None or fn is None:
+            return
+        (probability, bound), here = sampled, fn.scopes.get(check[1])
+        account = fn.account(bound)
+        account.interval.lost(probability)
+        account.alarm.lost(probability)
+        if here is not None and here.alarm is not None:
+            here.alarm.lost(probability)
 
     @staticmethod
     def _cool(fn: Function, here: Scope) -> None:

@@ -133,6 +133,11 @@ class NearnessDecider:
         if share:
             self._interval.hit(share, True, not right)
 
+    def unchecked(self, function: str, scope: bytes, query: Query, served: int) -> None:
+        """The check of a hit came to nothing; does nothing where `observe` was told of it."""
+        if share := self._drawn.pop((scope, query.text, served), 0.0):
+            self._interval.lost(share)
+
     def _trusted(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         return [one for one in candidates if one.entry not in self._wrong][:VOTERS]
 
