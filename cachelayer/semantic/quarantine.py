@@ -195,10 +195,14 @@ class Watch:
 
     def complaint(self, scope: bytes, entry: int, principal: str, answer: str | None) -> tuple[bool, bool]:
         """Whether a report drops the entry for everybody, and whether it says something new of the answer."""
-        now, author = self._now(), self._vouching.author(entry)
+        now, author = self._now(), self.author(entry)
         accepted = self._complaints.accepts(scope, principal, author, now)
         answered = hash(normalize(answer or ""))
         return accepted, accepted and not self._complaints.repeated(scope, principal, answered, now)
+
+    def author(self, entry: int) -> str:
+        """Who made an entry; '' for no named principal."""
+        return self._vouching.author(entry)
 
     def made(self, entry: int, principal: str) -> None:
         """A new entry is findable."""

@@ -12,6 +12,8 @@ from .asks import Entry, State
 from .conversations import Conversations
 from .embed.batched import BatchedEmbedder
 from .embed.cache import CachedEmbedder
+from .quarantine import Watch
+from .text.characters import plain_characters
 from .tier import SimilarTier
 
 BATCH = 32
@@ -24,7 +26,8 @@ async def succeed(tier: SimilarTier, embedder: Embedder, decider: Decider) -> in
     """
     await embedder.start()
     try:
-        successor = Successor(embedder, tier.make_index(embedder.dimension, embedder.identity), decider)
+        index = tier.make_index(embedder.dimension, embedder.identity)
+        successor = Successor(embedder, index, decider, tier.watch)
         while missing := successor.missing(tier.entries):
             await successor.take(missing)
     except BaseException as fault:
@@ -52,8 +55,8 @@ def _model(embedder: Embedder) -> Embedder:
 class Successor:
     """What will serve. Vectors of two models never meet: entries come by their texts."""
 
-    def __init__(self, embedder: Embedder, index: VectorIndex, decider: Decider) -> None:
-        self.embedder, self.index, self.decider = embedder, index, decider
+    def __init__(self, embedder: Embedder, index: VectorIndex, decider: Decider, watch: Watch) -> None:
+        self.embedder, self.index, self.decider, self._watch = embedder, index, decider, watch
         self.talks = Conversations()
         self._seen: set[int] = set()
         self._held: set[int] = set()
@@ -70,7 +73,7 @@ class Successor:
 
     async def take(self, batch: Sequence[tuple[int, Entry]]) -> None:
         """Embed, index and learn; a text that the model cannot cover is findable by its words alone from then on."""
-        made = await self.embedder.embed([entry.text for _, entry in batch])
+        made = await self.embedder.embed([plain_characters(entry.text) for _, entry in batch])
         for row, (key, entry) in enumerate(batch):
             self._seen.add(key)
             vector = made.vectors[row]
@@ -79,7 +82,7 @@ class Successor:
             self.index.add(entry.partition, np.array([key], np.int64), vector[None])
             self.talks.add(key, entry.partition, entry.turns, vector)
             self._held.add(key)
-            query = Query(entry.text, vector, entry.turns)
+            query = Query(entry.text, vector, entry.turns, self._watch.author(key))
             if entry.answer is not None:
                 self.decider.observe(entry.function, entry.partition, query, [], entry.answer, None)
                 self.decider.stored(key, entry.function, entry.partition, query, entry.answer)

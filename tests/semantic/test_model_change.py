@@ -250,3 +250,36 @@ async def test_a_change_that_is_called_off_at_its_end_has_closed_the_old_model()
         assert change.cancelled() and not old.started
         old.let.set()
         await asking
+
+
+async def test_whose_answers_they_are_is_known_to_the_next_model_too() -> None:
+    """What one principal alone was given is no evidence for others, and what the owner was given is."""
+    layer = make()
+    ask = layer.wrap(Gate(lambda question: f"answer to {question.split()[0]}", opened=True), name="ask")
+    async with layer:
+        for principal, questions in (
+            ("mallory", ["parcel gone", "parcel lost"]),
+            ("ann", ["violin new"]),
+            ("bob", ["violin old"]),
+            (None, ["lamp red"]),
+        ):
+            with layer.scope(principal=principal):
+                for question in questions:
+                    await ask(question)
+                    await layer.flush()
+        await layer.change_model(WordEmbedder(96))
+        assert layer._similar is not None
+        (here,) = layer._similar.decider._functions["ask"].scopes.values()  # type: ignore[attr-defined]
+        answers = ("answer to parcel", "answer to violin", "answer to lamp")
+        assert [here.hood.answers.given[here.find(answer)] for answer in answers] == ["mallory", "", ""]
+
+
+async def test_what_was_typed_in_wide_letters_is_embedded_anew_in_plain_ones_as_requests_are() -> None:
+    layer = make()
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    async with layer:
+        await ask("where is my \uff50\uff41\uff52\uff43\uff45\uff4c")
+        await layer.flush()
+        await layer.change_model(WordEmbedder(96))
+        (near,) = (await ask.explain("where is my parcel")).candidates
+        assert near["similarity"] == pytest.approx(1.0)
