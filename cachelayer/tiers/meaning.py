@@ -66,11 +66,11 @@ class Meaning:
         passing = call.policy.fresh == "bypass" and call.function.passing(identity)
         return Reason.TIME_SENSITIVE if passing else None
 
-    def ask(self, call: Call) -> Ask:
-        """What the tier is asked for a call."""
+    def ask(self, call: Call, author: str | None = None) -> Ask:
+        """What the tier is asked for a call. `author`: who made its answer, where that is not who asks."""
         identity = call.identity
         assert identity is not None and identity.text is not None
-        policy, who = call.policy, call.principal
+        policy, who = call.policy, call.principal if author is None else author
         partition = identity.partition() + call.canonical[len(identity.canonical) :]  # which variant
         ask = Ask(call.function.name, partition, text_of(call), identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
@@ -108,14 +108,15 @@ class Meaning:
         call.misses["similar"] = reason or self._guard.reason
         return None
 
-    async def keep(self, call: Call, slot: Slot) -> Ask | None:
-        """Make an answer findable by meaning; the request by which it is, None where it is not or was before."""
+    async def keep(self, call: Call, slot: Slot, author: str | None = None) -> Ask | None:
+        """Make an answer findable by meaning; the request by which it is, None where it is not or was before.
+        `author`: as `ask`'s."""
         tier = self._similar_to(call.function)
         if tier is None or self.unfit(call) is not None or not slot.resident:
             return None
         if has_tool_calls(answer := seen_of(call.function, slot.answer)):
             return None
-        ask: Ask = call.similar or self.ask(call)
+        ask: Ask = call.similar or self.ask(call, author)
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, admission.text_of(answer), slot)
         return ask if kept else None
 

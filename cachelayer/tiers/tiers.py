@@ -213,7 +213,7 @@ class Tiers:
             self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:
             self.faults.attempt_now("vector", compared, call)  # before its caller goes on
-            self.portal.soon(self._offer, Written(call, landing.slot, made=False))
+            self.portal.soon(self._offer, Written(call, landing.slot, False, record.principal))
 
     def _offer(self, item: Written) -> None:
         awaited = item.call.lease is not None
@@ -242,7 +242,7 @@ class Tiers:
             if loading and self._warming.holds(item, self._loads(item.call)):
                 held.add(item.slot.id)
             elif item.call.function.similar and not hangs:
-                keeping = self.meaning.keep(item.call, item.slot)
+                keeping = self.meaning.keep(item.call, item.slot, item.author)
                 ask = await self.faults.attempt("write-back", keeping, None)
                 hangs = ask is Reason.BUDGET  # the others do without, and are stored
                 if isinstance(ask, Ask) and item.made and item.call.function.own is None:

@@ -23,6 +23,8 @@ class Written:
     slot: Slot
     made: bool
     """Whether this process made it; what came from the shared store is only indexed."""
+    author: str | None = None
+    """Who made what came from there; '' for no named principal, None for what was made here."""
     late: bool = False
     """Whether it waited for the model, so that it is in the store already."""
 

@@ -27,10 +27,10 @@ class SameWords:
 
 
 def asking(
-    answer: Callable[[str], str] = lambda question: f"answer to {question}",
+    answer: Callable[[str], str] = lambda question: f"answer to {question}", *, store: Any = None
 ) -> tuple[CacheLayer, Any]:
     policy = Policy(max_error_rate=0.05, shadow=0)
-    layer = CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords())
+    layer = CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords(), store=store)
 
     @layer.cached
     async def ask(question: str) -> str:
@@ -94,6 +94,20 @@ async def test_it_is_the_same_where_nothing_is_compared_by_meaning(stored: bool)
         assert [await reported(layer, one, "bob") for one in outcomes] == [True] * FREE + [False] * FREE
         assert (await ask.outcome(f"green chair {FREE}")).match == "exact"
         assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
+
+
+async def test_what_a_principal_read_from_the_store_is_still_another_s() -> None:
+    shelf = Shelf()
+    (here, asked), (there, asked_there) = asking(store=shelf), asking(store=shelf)
+    async with here, there:
+        questions = [f"green chair {number:03}x" for number in range(FREE + 5)]
+        for question in questions:
+            await asked("ann", question)
+        outcomes = [await asked_there("bob", question) for question in questions]
+        assert {one.source for one in outcomes} == {"redis"}
+        assert [await reported(there, one, "bob") for one in outcomes] == [True] * FREE + [False] * 5
+        again = await asked_there("ann", questions[-1])
+        assert again.match == "exact" and await reported(there, again, "ann")
 
 
 async def test_within_a_tenant_s_scope_no_other_tenant_s_answer_is_reported() -> None:
