@@ -9,18 +9,22 @@ Reports of no named principal are the owner's.
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import islice
 from typing import Final
 
 FREE: Final = 30
 """Answers of others that one principal may take from a scope in an hour, whatever others report."""
 HOUR: Final = 3600.0
 _SCOPES: Final = 256
+OLDEST: Final = 64
+"""Scopes longest without a report among which the one to forget is chosen."""
 _REPORTERS: Final = 256
 _ACCUSED: Final = 1024
 
 
 class Complaints:
-    """Reports of the present hour, by scope and principal. Bounded; the scope longest without one is forgotten."""
+    """Reports of the present hour, by scope and principal. Bounded: of the scopes longest without one that with the
+    fewest is forgotten, so that nobody has its own reports of one scope forgotten by reports in many others."""
 
     def __init__(self) -> None:
         self._scopes: OrderedDict[bytes, _Hour] = OrderedDict()
@@ -29,12 +33,14 @@ class Complaints:
         """Whether a report drops an answer of `author` for everybody; counted."""
         if not principal or principal == author:
             return True
-        reports = self._hour(scope, now).reports
+        hour = self._hour(scope, now)
+        reports = hour.reports
         mine = reports.get(principal, 0)
-        others = sum(reports.values()) - mine
+        others = hour.counted - mine
         if mine >= FREE + others or (not mine and len(reports) >= _REPORTERS):
             return False
         reports[principal] = mine + 1
+        hour.counted += 1
         return True
 
     def repeated(self, scope: bytes, principal: str, answer: int, now: float) -> bool:
@@ -53,14 +59,15 @@ class Complaints:
             hour = _Hour(now)
         self._scopes[scope] = hour
         if len(self._scopes) > _SCOPES:
-            self._scopes.popitem(last=False)
+            oldest = islice(self._scopes.items(), OLDEST)
+            del self._scopes[min(oldest, key=lambda one: one[1].counted * (now - one[1].began < HOUR))[0]]
         return hour
 
 
 class _Hour:
-    __slots__ = ("accused", "began", "reports")
+    __slots__ = ("accused", "began", "counted", "reports")
 
     def __init__(self, began: float) -> None:
-        self.began = began
+        self.began, self.counted = began, 0
         self.reports: dict[str, int] = {}
         self.accused: set[tuple[str, int]] = set()

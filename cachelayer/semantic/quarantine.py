@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +38,7 @@ ANSWERS: Final = 4
 HOUR: Final = 3600.0
 _TRACKED = 512
 _QUOTAS = 4096
+_OLDEST = 64
 
 
 class Hubs:
@@ -125,25 +127,32 @@ class Vouching:
 
 
 class Quota:
-    """Writes of one principal to one scope in an hour, counted where others write there too. Bounded."""
+    """Writes of one principal to one scope in an hour, counted where others write there too. Bounded: whoever writes
+    least, and the scope least written to of those longest unused, make room, so that nobody's many writes are forgotten
+    for many other writers or scopes."""
 
     def __init__(self) -> None:
-        self._scopes: OrderedDict[bytes, tuple[float, dict[str, int]]] = OrderedDict()
+        self._scopes: OrderedDict[bytes, tuple[float, int, dict[str, int]]] = OrderedDict()
+        """By scope: when its hour began, the writes since, and those of each principal."""
 
     def take(self, scope: bytes, principal: str, limit: int, now: float) -> bool:
         """Whether one more is within the quota; counted if so. Unnamed principals and `limit=0` have none."""
         if not principal or limit <= 0:
             return True
-        began, counts = self._scopes.pop(scope, (now, {}))
+        began, total, counts = self._scopes.pop(scope, (now, 0, {}))
         if now - began >= HOUR:
-            began, counts = now, {}
+            began, total, counts = now, 0, {}
         written = counts.get(principal, 0)
         allowed = written < limit or len(counts) < 2
-        if allowed and (principal in counts or len(counts) < _QUOTAS):
+        if allowed:
+            if principal not in counts and len(counts) >= _QUOTAS:  # Misra & Gries 1982
+                least = min(counts.values())
+                counts = {name: n - least for name, n in counts.items() if n > least}
             counts[principal] = written + 1
-        self._scopes[scope] = began, counts
+        self._scopes[scope] = began, total + allowed, counts
         if len(self._scopes) > _QUOTAS:
-            self._scopes.popitem(last=False)
+            oldest = islice(self._scopes.items(), _OLDEST)
+            del self._scopes[min(oldest, key=lambda one: one[1][1] * (now - one[1][0] < HOUR))[0]]
         return allowed
 
 

@@ -150,3 +150,14 @@ def test_after_an_hour_they_reach_as_far_again_and_the_scopes_are_bounded() -> N
     for number in range(5000):
         complaints.accepts(b"%d" % number, "a", "", 0.0)
     assert len(complaints._scopes) <= 256
+
+
+def test_reports_in_many_other_scopes_do_not_give_a_principal_more_of_one() -> None:
+    complaints, taken = Complaints(), 0
+    for _ in range(3):
+        taken += sum(complaints.accepts(b"scope", "a", "ann", 0.0) for _ in range(99))
+        for number in range(300):  # of its own answers
+            assert complaints.accepts(b"own %d" % number, "a", "a", 0.0)
+            complaints.repeated(b"own %d" % number, "a", number, 0.0)
+    assert taken == FREE
+    assert len(complaints._scopes) <= 256

@@ -111,6 +111,27 @@ def test_the_unnamed_and_the_lonely_have_no_quota() -> None:
     assert quota.take(b"s", "other", 1, 0.0) and not quota.take(b"s", "alone", 1, 0.0)
 
 
+def test_writes_in_many_other_scopes_or_by_many_others_do_not_give_a_principal_more() -> None:
+    quota, written = Quota(), 0
+    for turn in range(3):
+        quota.take(b"s", "ann", 100, 0.0)
+        written += sum(quota.take(b"s", "mallory", 100, 0.0) for _ in range(150))
+        for number in range(5000):
+            quota.take(b"other %d" % number, "mallory", 100, 0.0)
+            quota.take(b"s", f"{turn} {number}", 100, 0.0)
+    assert written <= 100 + 15_000 // 4096
+    assert len(quota._scopes) <= 4096 and all(len(counts) <= 4096 for _, _, counts in quota._scopes.values())
+
+
+@pytest.mark.parametrize("others", [0, 10_000])
+def test_the_quota_holds_for_whoever_comes_after_many_others(others: int) -> None:
+    quota = Quota()
+    for number in range(others):
+        quota.take(b"s", str(number), 5, 0.0)
+    quota.take(b"s", "ann", 5, 0.0)
+    assert sum(quota.take(b"s", "mallory", 5, 0.0) for _ in range(50)) == 5
+
+
 class Sure:
     """A verifier that takes any two requests for the same."""
 
