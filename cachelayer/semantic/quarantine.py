@@ -13,7 +13,7 @@ could have the answer served for a victim's question. Three bars stand in the wa
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -107,9 +107,9 @@ class Vouching:
         """Who made an entry; '' for no named principal."""
         return self._authors.get(entry, "")
 
-    def vouch(self, entry: int, principal: str) -> None:
-        """Another was given the same answer."""
-        if principal != self._authors.get(entry, ""):
+    def vouch(self, entry: int, principal: str, wanted: int) -> None:
+        """Another was given the same answer; of no use where `wanted` principals stand behind it already."""
+        if principal != self.author(entry) and 1 + len(self._others.get(entry, ())) < wanted:
             self._others.setdefault(entry, set()).add(principal)
 
     def trusts(self, entry: int, principal: str, wanted: int) -> bool:
@@ -182,8 +182,8 @@ class Watch:
         self.withheld += bool(ask.withheld) and not ask.preview
         return kept
 
-    def answered(self, ask: Ask, answer: str) -> None:
-        """The backend answered the request: learn which of its nearest entries had the same answer."""
+    def answered(self, ask: Ask, answer: str, live: Container[int]) -> None:
+        """The backend answered the request: learn which of its nearest entries that are `live` said the same."""
         near = [one for one in (*ask.withheld, *ask.candidates[:1]) if one.similarity >= NEAR]
         if not near:
             return
@@ -193,8 +193,8 @@ class Watch:
             same = one.answer is not None and normalize(one.answer) == truth
             if one is first:
                 self._hubs.answered(one.entry, same)
-            if same and one.similarity >= VOUCHING:
-                self._vouching.vouch(one.entry, ask.principal)
+            if same and one.similarity >= VOUCHING and one.entry in live:
+                self._vouching.vouch(one.entry, ask.principal, ask.quarantine)
 
     def may_write(self, ask: Ask) -> bool:
         """Whether the asker's answer may become findable by others."""

@@ -123,7 +123,7 @@ class SimilarTier(Lookup):
         Not where the model changed since it was asked.
         """
         if ask.query is not None and ask.generation == self.generation:
-            self.watch.answered(ask, answer)
+            self.watch.answered(ask, answer, self.entries)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
             if isinstance(self.decider, Leaving):

@@ -37,7 +37,7 @@ def ask(vector: Any, principal: str = "", k: int = 0) -> Ask:
 def look(watch: Watch, vector: Any, entry: int, center: Any, answer: str, truth: str) -> list[Candidate]:
     asked = ask(vector)
     asked.candidates = watch.sift(asked, [Candidate(entry, float(vector @ center), "entry", answer)])
-    watch.answered(asked, truth)
+    watch.answered(asked, truth, {entry})
     return asked.candidates
 
 
@@ -83,9 +83,22 @@ def test_an_entry_is_served_to_others_once_k_principals_stand_behind_it(k: int, 
     vouching = Vouching()
     vouching.made(1, "author")
     for principal in heard:
-        vouching.vouch(1, principal)
+        vouching.vouch(1, principal, k)
+    assert len(vouching._others.get(1, ())) < k
     assert vouching.trusts(1, "author", k)
     assert vouching.trusts(1, "stranger", k) == (1 + len(set(heard)) >= k)
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_who_was_given_an_answer_is_remembered_where_that_is_asked_for_and_its_entry_is_there(k: int) -> None:
+    watch, center = Watch(lambda: 0.0), unit(0)
+    for entry in range(20):
+        asked = ask(near(center, 0.9, 1), "bob", k)
+        asked.candidates = watch.sift(asked, [Candidate(entry, 0.9, "entry", "mine")]) or asked.withheld
+        if entry % 2:  # it left while the backend was asked
+            watch.forget(entry)
+        watch.answered(asked, "mine", range(0, 20, 2))
+    assert list(watch._vouching._others) == ([*range(0, 20, 2)] if k else [])
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, HOUR / 10)), max_size=80), st.integers(1, 5))
