@@ -195,6 +195,20 @@ async def test_recorded_traffic_is_read_back_with_the_truth_that_is_known(tmp_pa
     assert without.unlabelled == len(trace.asked) - len(without.asked) >= 1
 
 
+def test_a_check_whose_answer_was_not_recorded_tells_no_truth(tmp_path: Path) -> None:
+    """As with `answers="none"`: what was checked had one answer, an empty one, whatever was asked."""
+    seen = {"v": 1, "at": 1.0, "function": "ask", "scope": "s", "latency": 0.1}
+    hits = [{**seen, "question": q, "tier": "index", "match": "similar"} for q in ("one", "two", "two")]
+    checks = [{**seen, "question": q, "tier": "shadow", "match": None} for q in ("one", "two")]
+    with pytest.raises(TraceError, match="no request in it"):
+        read([written(tmp_path / "t.jsonl", *hits, *checks)])
+    told = {**checks[1], "answer": "B"}
+    for order in ((told, checks[1]), (checks[1], told)):
+        trace = read([written(tmp_path / "t.jsonl", *hits, *order)])
+        assert [(one.text, one.truth) for one in trace.asked] == [("two", "b")] * 2
+        assert trace.unlabelled == 1
+
+
 @given(st.integers(1, 400), st.data())
 def test_intervals_hold_the_share_and_shrink_with_evidence(trials: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, trials))

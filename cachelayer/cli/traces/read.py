@@ -89,7 +89,7 @@ def read(
                 odd(fault)
                 continue
             if row.get("tier") == SHADOW:
-                checks[one.key] = one.answer
+                checks |= {one.key: one.answer} if one.truth else {}
             else:
                 (asked if one.truth else unknown).append(one)
     found = _settled(asked, unknown, checks)
