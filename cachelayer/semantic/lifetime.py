@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from ..errors import CacheLayerError
@@ -13,7 +13,7 @@ from ..flow.attempt import Faults, interrupted
 from ..flow.background import Background, offload, offload_whole
 from ..flow.waiting import Turns
 from ..protocols import Embedder, VectorIndex
-from .asks import State
+from .asks import Entry, State
 from .pairs.verifier import load
 
 CLOSE_BUDGET = 5.0
@@ -31,6 +31,8 @@ class Lifetime:
         """Fills the index before the tier serves, where answers survive a restart."""
         self.leave: Callable[[], Awaitable[None]] | None = None
         """Ends what `restore` began, where the tier does not serve after all."""
+        self.outdated: Callable[[Sequence[tuple[Entry, str]]], None] = lambda left: None
+        """Told which entries, and made by whom, it has let go of since they proved wrong."""
         self.served: Callable[[], None] = lambda: None
         """Told whenever it begins to serve."""
         self._faults, self._background = faults, background

@@ -126,9 +126,13 @@ class SimilarTier(Lookup):
             self.watch.answered(ask, answer, self.entries)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
-            if isinstance(self.decider, Leaving):
-                for entry_id in self.decider.leaving():
-                    self.forget(entry_id)
+            if isinstance(self.decider, Leaving) and (leaving := self.decider.leaving()):
+                known = [
+                    (self.entries[key], self.watch.author(key)) for key in leaving if key in self.entries
+                ]
+                for key in leaving:
+                    self.forget(key)
+                self.outdated(known)
 
     def unchecked(self, ask: Ask) -> None:
         """The check of a hit is over, whether it taught something or came to nothing."""

@@ -25,6 +25,7 @@ Restarts:
 
 persistence     entries in a directory
 coming          those that were not taken in yet
+outdated        those that proved wrong for similar requests
 directory       damage there
 arrivals        entries that come from other processes, or from before a restart
 """

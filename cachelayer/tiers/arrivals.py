@@ -140,7 +140,7 @@ class Arrivals:
     def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
         """The entry in memory; None if it cannot be kept there, or was declared invalid since it was read."""
         item, keeper = arrival.item, self.keeper
-        call = Call(function, (), {}, None, _never)
+        call = Call(function, (), {}, None, never)
         call.tenant, call.canonical = item.tenant, item.canonical
         call.digest, call.since = keeper.digest(item.canonical), arrival.epoch
         held = keeper.peek(call)
@@ -275,7 +275,7 @@ class Elsewhere:
         return dict(self.arrivals.stats())
 
 
-async def _never(*args: Any, **kwargs: Any) -> Reason:
+async def never(*args: Any, **kwargs: Any) -> Reason:
     """An entry that arrives has no backend."""
     return Reason.ABSENT
 

@@ -153,7 +153,7 @@ class Persistence(Elsewhere):
                 self._put(call, slot, self.arrivals.plain(call, slot))
                 if number % STEP == 0:
                     await asyncio.sleep(0)
-        self._write()
+        self.write()
 
     def _put(self, call: Call, slot: Slot, item: Findable | None) -> None:
         theirs = slot.id in self.log  # an earlier run's, if the clock was set back
@@ -180,10 +180,11 @@ class Persistence(Elsewhere):
             self._coming.gone(slot)
 
     def listen(self, function: str) -> bool:
-        self._write()
+        self.write()
         return super().listen(function)
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Write what waits, in the background."""
         due = self._opened and self.log.due and not self._writing
         if due and self.arrivals.background.spawn(self._written):
             self._writing.begin()
@@ -194,7 +195,7 @@ class Persistence(Elsewhere):
         finally:
             self._writing.end()
         if not self.failure:
-            self._write()  # what was kept meanwhile: nobody else may come to have it written
+            self.write()  # what was kept meanwhile: nobody else may come to have it written
 
     async def maintain(self) -> None:
         """Write what waits; rewrite the log without its dead entries if they are the most."""

@@ -25,6 +25,7 @@ from ..semantic.index.packed import PackedIndex
 from ..semantic.tier import SimilarTier
 from .arrivals import Arrivals, Elsewhere
 from .feed import FeedFollower
+from .outdated import Outdated
 from .persistence import Persistence
 from .shared import SharedTier
 from .tiers import Tiers
@@ -172,6 +173,7 @@ def elsewhere(
         return FeedFollower(arrivals, shared, feed)
     persistence = Persistence(directory, arrivals)
     similar.restore, similar.leave, tiers.lasting = persistence.restore, persistence.leave, True
+    similar.outdated = Outdated(arrivals, persistence.log, persistence.write)
     return persistence
 
 
