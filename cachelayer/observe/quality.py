@@ -64,6 +64,8 @@ class Quality:
         self._doubts: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
         self._judged: dict[tuple[str, bytes], None] = {}
         """Hits that a person judged, by a digest of the question: each counts once."""
+        self.erasures = 0
+        """Times that texts were to be forgotten: those of before come no more."""
 
     def served(self, hit: Hit) -> None:
         """An answer was served by similarity."""
@@ -101,6 +103,7 @@ class Quality:
 
     def forget_texts(self) -> None:
         """An erased tenant's questions and answers must not stay; what was counted does."""
+        self.erasures += 1
         self._doubts.clear()
 
     def _count(self, hit: Hit, what: str) -> None:

@@ -83,14 +83,15 @@ class Comparison:
             hit = Hit(
                 f"d{call.digest:x}", call.function.name, scope, asked, asked, said, 1.0, 1.0, f"model:{model}"
             )
-            compared = partial(self._attempt, call, hit, tiers)
+            compared = partial(self._attempt, call, hit, tiers, self.quality.erasures)
             tiers.background.spawn(compared, contextvars.copy_context())
 
-    async def _attempt(self, call: Call, hit: Hit, tiers: Tiers) -> None:
-        compared = self._compare(call, hit, tiers.similar_to(call.function))
+    async def _attempt(self, call: Call, hit: Hit, tiers: Tiers, began: int) -> None:
+        compared = self._compare(call, hit, tiers.similar_to(call.function), began)
         await tiers.faults.attempt("compare", compared, LONGEST)
 
-    async def _compare(self, call: Call, hit: Hit, tier: SimilarTier | None) -> None:
+    async def _compare(self, call: Call, hit: Hit, tier: SimilarTier | None, began: int) -> None:
+        """`began`: how many erasures there were then; after another, nothing of it is kept."""
         assert call.drawn is not None
         args, kwargs = call.drawn
         answer = self._reference(*args, **kwargs)
@@ -99,9 +100,11 @@ class Comparison:
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
         truth = text_of(call.function.seen(answer))
-        if truth is None:
+        if truth is None or began != self.quality.erasures:
             return
         right = await self._agree(hit, truth, tier)
+        if began != self.quality.erasures:
+            return
         self.quality.served(hit)
         self.quality.checked(hit, right, truth)
         self._interval.hit(1.0, True, not right)  # drawn by chance: what was compared stands for all

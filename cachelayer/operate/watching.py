@@ -59,6 +59,7 @@ class Watching:
 
     def forget_texts(self) -> None:
         """Somebody's answers were erased: let go of the doubtful hits that wait for a person."""
+        self._shadows.forget_texts()
         compared = [function.comparison for function in self._functions.values()]
         for holder in (
             self.quality,

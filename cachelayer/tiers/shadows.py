@@ -40,6 +40,7 @@ class Shadows:
         self._faults, self._background, self._now = faults, background, now
         self._spent: dict[str, tuple[float, int]] = {}
         """By function: when its current hour began, and its checks since."""
+        self._erasures = 0
 
     def may_check(self, call: Call) -> bool:
         """Whether a hit may be checked: by owner, by kind of function, and within the hour's limit."""
@@ -54,6 +55,10 @@ class Shadows:
         hour = self._spent.get(name)
         return (now, 0) if hour is None or now - hour[0] >= HOUR else hour
 
+    def forget_texts(self) -> None:
+        """Somebody's answers were erased: what is being asked for now is not learned, and held for nobody."""
+        self._erasures += 1
+
     def check(self, call: Call, ask: Ask) -> None:
         """Start a check in the caller's context, if the hit may be checked."""
         if not ask.checkable:
@@ -61,18 +66,20 @@ class Shadows:
         began, spent = self._hour(call.function.name)
         self._spent[call.function.name] = (began, spent + 1)
         self._faults.attempt_now("shadow", call.hold)
-        if not self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context()):
+        attempt = partial(self._attempt, call, ask, self._erasures)
+        if not self._background.spawn(attempt, contextvars.copy_context()):
             self._over(call, ask)
 
-    async def _attempt(self, call: Call, ask: Ask) -> None:
-        await self._faults.attempt("shadow", self._checked(call, ask), LONGEST)
+    async def _attempt(self, call: Call, ask: Ask, began: int) -> None:
+        await self._faults.attempt("shadow", self._checked(call, ask, began), LONGEST)
         self._over(call, ask)
 
     def _over(self, call: Call, ask: Ask) -> None:
         if (tier := self._similar_to(call.function)) is not None:
             self._faults.attempt_now("shadow", tier.unchecked, ask)
 
-    async def _checked(self, call: Call, ask: Ask) -> None:
+    async def _checked(self, call: Call, ask: Ask, began: int) -> None:
+        """`began`: how many erasures there were then."""
         if not call.still(self._faults):
             return
         call.function.stats.shadow_checks += 1
@@ -81,12 +88,13 @@ class Shadows:
             answer = [chunk async for chunk in answer]
         text, decision = text_of(call.function.seen(answer)), ask.decision
         tier = self._similar_to(call.function)
-        if text is not None and tier is not None and decision is not None:
+        if text is not None and tier is not None and decision is not None and began == self._erasures:
             await tier.meet(ask)
             text = await as_learned(tier.decider, tier.embedder, text, ask) or text
-            tier.learn(ask, text, decision.entry)
-            self._judge(call, ask, text, tier)
-        if call.function.records:
+            if began == self._erasures:
+                tier.learn(ask, text, decision.entry)
+                self._judge(call, ask, text, tier)
+        if call.function.records and began == self._erasures:
             self._recorder.add_check(call, answer)
 
     def judge(self, function: Function) -> Same | None:
