@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,8 @@ from .retyped import Retyped
 
 NEIGHBOURS = 8
 """Candidates per decision."""
+WIDE: Final = 160
+"""Rows that are looked through where most of the nearest are dead: these are swept when there are 128."""
 _NO_VECTOR: Final = np.zeros(0, np.float32)
 
 
@@ -183,19 +186,26 @@ class Lookup(Lifetime):
         return Query(ask.text, vector, ask.turns, ask.principal, ask.checkable, readable)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
-        assert ask.query is not None and self.index is not None
         started = time.monotonic()
-        searches, k = self._searches(self.index), FETCHED if ask.turns else NEIGHBOURS
-        search = searches.search(ask.partition, ask.query.vector, k)
-        found = await self._faults.attempt("search", search, budget)
+        found = await self._faults.attempt("search", self._nearest(ask), budget)
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
-        near, lost, none = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
+        near, lost, none = found
         self.repaired += lost
         near = self.apart.sift(ask.partition, ask, near)
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else none
+
+    async def _nearest(self, ask: Ask) -> tuple[list[Candidate], int, Reason]:
+        """See `gather`. Where most of the nearest rows have no entry any more, or one too old, the next ones count."""
+        assert ask.query is not None and self.index is not None
+        search = partial(self._searches(self.index).search, ask.partition, ask.query.vector)
+        scores, ids = await search(FETCHED if ask.turns else NEIGHBOURS)
+        found = gather(ask, scores, ids, self.entries, self._talks, NEIGHBOURS)
+        if len(found[0]) > NEIGHBOURS // 2 or ids[-1] < 0:
+            return found
+        return gather(ask, *await search(WIDE), self.entries, self._talks, NEIGHBOURS)
 
     def _searches(self, index: VectorIndex) -> Searches:
         """The queue of searches in the index, made at the first one."""

@@ -84,3 +84,34 @@ async def test_who_wants_nothing_kept_is_explained_no_similar_hit() -> None:
             told, met = await asked.told_and_met()
     assert (told.verdict, met.source) == ("miss", Source.BACKEND)
     assert told.reasons == {"memory": Reason.NO_CACHE, "similar": Reason.NO_CACHE}
+
+
+@pytest.mark.parametrize("earlier", [[], EARLIER])
+@pytest.mark.parametrize("times", [3, 12, 25])
+async def test_what_was_refreshed_often_hides_no_other_entry(
+    times: int, earlier: list[dict[str, str]]
+) -> None:
+    """Entries that went stay in the index until some have gathered, and were all that was found."""
+    asked = Asked(earlier)
+    async with asked.layer:
+        await asked.chat(asked.said(NEW))
+        for _ in range(times):
+            await asked.chat.refresh(asked.said(OLD))
+            await asked.layer.flush()
+        await asked.chat.invalidate(asked.said(OLD))
+        told, met = await asked.told_and_met()
+    assert (told.verdict, met.source, met.answer) == ("similar hit", Source.INDEX, NEW)
+
+
+async def test_many_entries_that_are_too_old_hide_no_younger_one() -> None:
+    asked = Asked([])
+    async with asked.layer:
+        for number in range(20):
+            await asked.chat(asked.said(f"{OLD}{'?' * number}"))
+        await asked.layer.flush()
+        asked.clock.advance(70)
+        await asked.chat.refresh(asked.said(NEW))
+        await asked.layer.flush()
+        with asked.layer.tighten(max_age=60):
+            told, met = await asked.told_and_met()
+    assert (told.verdict, met.source, met.answer) == ("similar hit", Source.INDEX, NEW)
