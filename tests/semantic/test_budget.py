@@ -252,3 +252,20 @@ def test_without_a_check_nothing_is_claimed() -> None:
 
 def test_levels_never_lower_a_probability() -> None:
     assert [level(p) for p in (0.0, 0.001, 0.02, 0.5, 0.6, 1.0)] == [0.0, 0.015625, 0.03125, 0.5, 1.0, 1.0]
+
+
+def test_risky_hits_that_are_checked_more_often_weigh_no_more_than_they_are() -> None:
+    """Of 0.7 % wrong answers most are among the risky hits, half of which are checked; the bound is 1 %."""
+    stopped = missed = 0
+    for seed in range(20):
+        rng, alarm, interval, most = random.Random(seed), Alarm(0.01), Interval(), 0.0
+        for _ in range(4000):
+            rate, probability = (0.25, 0.5) if rng.random() < 0.02 else (0.002, level(0.0125))
+            checked = rng.random() < probability
+            wrong = checked and rng.random() < rate
+            most = max(most, alarm.hit(probability, wrong, level(0.02)))
+            interval.hit(probability, checked, wrong, level(0.0125))
+        low, high = interval.bounds()
+        stopped += most >= 100.0
+        missed += not low <= 0.02 * 0.25 + 0.98 * 0.002 <= high
+    assert (stopped, missed) == (0, 0)

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cachelayer.semantic.evidence.budget import Alarm
 from cachelayer.semantic.evidence.checks import STOP, TIGHTEN
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.function import Account, Function
+from cachelayer.semantic.evidence.judging import Judgement
 from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.types import Candidate, Query, Reason
 
@@ -269,3 +272,20 @@ def test_hits_that_lost_checks_leave_the_alarm_s_wealth_a_fair_game() -> None:
     undrawn.hit(0.25, False)
     lost.lost(0.25)
     assert 0.75 * undrawn.wealth + 0.25 * lost.wealth == pytest.approx(wealth)
+
+
+@given(st.floats(1e-6, 1.0), st.integers(0, 300), st.booleans())
+def test_what_is_staked_on_a_hit_does_not_depend_on_its_risk(risk: float, hits: int, rising: bool) -> None:
+    traffic = Traffic(shadow="auto")
+    query = traffic.query()
+    case = traffic.decider._case("f", b"", query)
+    account = traffic.function.account(BOUND)
+    account.ledger.hits = hits
+    if rising:
+        account.alarm.hit(1.0, True)
+    typical, this = (
+        traffic.decider._draw(case, account, Judgement(0, 0, one, None, None, pair=True, alone=one))
+        for one in (1e-3, risk)
+    )
+    assert (this.typical, this.least) == (typical.typical, typical.least)
+    assert this.least <= this.probability and this.least <= this.typical

@@ -12,6 +12,7 @@ valid at any time.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from operator import mul
 from typing import Final
 
@@ -151,6 +152,8 @@ class Alarm:
     A bet begins with every 64th hit, the j-th with stake 1 / (j (j + 1)), so that all stakes are 1 and a late change
     is not hidden by a good past. While the bound is kept, the probability that `wealth` ever reaches w is at most
     1 / w (Ville 1939). `recent` also restarts at 1 whenever it fell below: it warns early and proves nothing.
+
+    What is staked on a hit must not depend on its risk: those checked more often would weigh more than they are.
     """
 
     _RATIOS: Final = (1.5, 2.0, 4.0, 10.0, 40.0)
@@ -163,14 +166,16 @@ class Alarm:
         self._recent: list[float] = []
         self.reset()
 
-    def hit(self, probability: float, wrong: bool) -> float:
-        """One hit that was checked with `probability`; `wrong` only if it was checked and found so. Returns wealth."""
+    def hit(self, probability: float, wrong: bool, stake: float | None = None) -> float:
+        """Count a hit checked with `probability`; `wrong` only if it was checked and found so. Returns wealth. `stake`:
+        the probability for hits in general, at this time; left out, that of this one.
+        """
         if probability > 0.0:
             if self._hits % self._EVERY == 0:
                 start = self._hits // self._EVERY + 1
                 self._wealth = [wealth + 1.0 / (start * (start + 1.0)) for wealth in self._wealth]
             self._hits += 1
-            excess = probability * ((1.0 / probability if wrong else 0.0) - self.bound)
+            excess = (stake or probability) * ((1.0 / probability if wrong else 0.0) - self.bound)
             factors = [1.0 + extra * excess for extra in self._extra]
             self._wealth = list(map(mul, self._wealth, factors))
             self._recent = [
@@ -178,10 +183,10 @@ class Alarm:
             ]
         return self.wealth
 
-    def lost(self, probability: float) -> None:
+    def lost(self, probability: float, stake: float | None = None) -> None:
         """A check drawn with `probability` came to nothing: what the hits that were not drawn beside it took from the
         wealth is given back, so that it stays a fair game."""
-        back = (1.0 - probability) * self.bound
+        back = (stake or probability) * (1.0 / probability - 1.0) * self.bound
         self._wealth = [
             wealth * (1.0 + extra * back) for wealth, extra in zip(self._wealth, self._extra, strict=True)
         ]
@@ -232,7 +237,10 @@ class Shift:
 
 
 class Interval:
-    """Counts of hits and of wrong ones found, by sampling probability; the error rate that they allow."""
+    """Counts of hits and of wrong ones found, by sampling probability; the error rate that they allow.
+
+    `stake`, as for `Alarm`, must be no more than any probability at that time.
+    """
 
     _RATES = np.exp(np.linspace(math.log(2e-4), math.log(0.9), 120))
     _RATIOS = np.array([0.0, 0.1, 0.3, 0.6, 1.6, 3.0, 6.0, 15.0])
@@ -241,31 +249,32 @@ class Interval:
         self.hits = dict.fromkeys(_LEVELS, 0)
         self.checked = dict.fromkeys(_LEVELS, 0)
         self.wrong = dict.fromkeys(_LEVELS, 0)
+        self._staked, self._found = Counter[float](), Counter[tuple[float, float]]()
+        """Hits by stake; wrong ones by stake and probability."""
 
-    def hit(self, probability: float, checked: bool, wrong: bool) -> None:
+    def hit(self, probability: float, checked: bool, wrong: bool, stake: float | None = None) -> None:
         if probability > 0.0:
+            self._staked[stake or probability] += 1
+            self._found[stake or probability, probability] += wrong
             self.hits[probability] += 1
             self.checked[probability] += checked
             self.wrong[probability] += wrong
 
-    def lost(self, probability: float) -> None:
+    def lost(self, probability: float, stake: float | None = None) -> None:
         """A check drawn with `probability` came to nothing, and the hits that it stood for say nothing either."""
-        self.hits[probability] -= round(1.0 / probability) - 1
+        self.hits[probability] -= (others := round(1.0 / probability) - 1)
+        self._staked[stake or probability] -= others
 
     @property
     def checks(self) -> int:
         return sum(self.checked.values())
-
-    def _counted(self) -> dict[float, int]:
-        """Hits by probability: what was lost may be more than what was counted beside it so far."""
-        return {p: max(hits, self.checked[p]) for p, hits in self.hits.items()}
 
     @property
     def estimate(self) -> float | None:
         """Horvitz-Thompson estimate of the share of wrong answers among hits; None before the first check."""
         if not self.checks:
             return None
-        hits = sum(self._counted().values())
+        hits = sum(max(hits, self.checked[p]) for p, hits in self.hits.items())  # more may be lost
         return min(1.0, sum(w / p for p, w in self.wrong.items()) / hits)
 
     def bounds(self, alpha: float = 0.05) -> tuple[float, float]:
@@ -273,14 +282,14 @@ class Interval:
         rates, extra = self._RATES[:, None], self._RATIOS[None, :] - 1.0
         extra = np.minimum(extra, 0.9 / rates)
         log = np.zeros((self._RATES.size, self._RATIOS.size))
-        for p, hits in self._counted().items():
-            if not hits:
-                continue
-            wrong = self.wrong[p]
-            log += (hits - wrong) * np.log1p(-p * extra * rates)
+        rest = self._staked.copy()
+        for (stake, p), wrong in self._found.items():
+            rest[stake] -= wrong
             if wrong:
                 with np.errstate(divide="ignore"):
-                    log += wrong * np.log(np.maximum(0.0, 1.0 + extra * (1.0 - p * rates)))
+                    log += wrong * np.log(np.maximum(0.0, 1.0 + extra * stake * (1.0 / p - rates)))
+        for stake, hits in rest.items():
+            log += max(hits, 0) * np.log1p(-stake * extra * rates)
         top = log.max(axis=1, keepdims=True)
         wealth = top[:, 0] + np.log(np.exp(log - top).mean(axis=1))
         kept = self._RATES[wealth < math.log(1.0 / alpha)]

@@ -24,6 +24,14 @@ SETTLED: Final = 500
 """Labelled requests that must lie between two changes of answers for the second to count as one."""
 
 
+class Draw(NamedTuple):
+    """How likely a hit was to be checked, and hits of its time: one of typical risk, and the least likely one."""
+
+    probability: float
+    typical: float
+    least: float
+
+
 class Case(NamedTuple):
     """One request, with what the decider remembers of its function and scope."""
 
@@ -53,8 +61,8 @@ class Checks(Register):
         super().__init__(prior, max_functions, max_scopes, signatures)
         self._random, self._shadow = random, shadow
         self._leaving: list[int] = []
-        self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[float, float]] = OrderedDict()
-        """Checks under way: (function, scope, text, entry) -> (probability of the draw, bound)."""
+        self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[Draw, float]] = OrderedDict()
+        """Checks under way: (function, scope, text, entry) -> (draw, bound)."""
 
     def _case(self, function: str, scope: bytes, query: Query) -> Case:
         """The request with its function and scope, which are made if they are new."""
@@ -64,7 +72,8 @@ class Checks(Register):
     def _sample(self, case: Case, entry: int, account: Account, judged: Judgement) -> bool:
         """Whether to check this hit. A hit that may be checked and is not drawn counts in the estimate at once."""
         here = case.here
-        probability = self._probability(case, account, judged) if case.query.checkable else 0.0
+        draw = self._draw(case, account, judged)
+        probability = draw.probability if case.query.checkable else 0.0
         if probability <= 0.0:
             return False
         if judged.repeat:
@@ -72,43 +81,42 @@ class Checks(Register):
             account.repeats_checked += drawn
             return drawn
         if self._random() >= probability:
-            account.alarm.hit(probability, False)
-            account.interval.hit(probability, False, False)
+            account.alarm.hit(probability, False, draw.typical)
+            account.interval.hit(probability, False, False, draw.least)
             if here.alarm is not None:
-                here.alarm.hit(probability, False)
+                here.alarm.hit(probability, False, draw.typical)
             return False
         if len(self._pending) >= 4096:
             self._lost(next(iter(self._pending)))
-        self._pending[case.check(entry)] = (probability, account.ledger.bound)
+        self._pending[case.check(entry)] = (draw, account.ledger.bound)
         return True
 
-    def _probability(self, case: Case, account: Account, judged: Judgement) -> float:
+    def _draw(self, case: Case, account: Account, judged: Judgement) -> Draw:
         """How likely this hit is checked: more so if it is new, risky, or an alarm is rising."""
-        if not isinstance(self._shadow, str):
-            return level(self._shadow)
         fn, here = case.fn, case.here
+        if not isinstance(self._shadow, str):
+            return Draw(*[level(self._shadow)] * 3)
         if judged.repeat:
-            return 1.0 if fn.form.labels < fn.form.YOUNG else RARELY
-        ledger = account.ledger
-        share = 0.02 * fn.corrected(judged) / ledger.typical
-        if ledger.hits < 100:
-            share = max(share, 0.06)
-        if max(account.alarm.recent, here.alarm.recent if here.alarm else 0.0) > 5.0:
-            share = max(4.0 * share, 0.06)
-        return level(min(0.5, max(RARELY, share)))
+            return Draw(*[1.0 if fn.form.labels < fn.form.YOUNG else RARELY] * 3)
+        rising = max(account.alarm.recent, here.alarm.recent if here.alarm else 0.0) > 5.0
+        usual, least = 0.02, 0.06 if account.ledger.hits < 100 else RARELY
+        if rising:
+            usual, least = 4.0 * usual, max(4.0 * least, 0.06)
+        relative = fn.corrected(judged) / account.ledger.typical
+        return Draw(*[level(min(0.5, max(least, usual * risk))) for risk in (relative, 1.0, 0.0)])
 
     def _checked(self, case: Case, served: int, *, right: bool) -> None:
         """Count the outcome of a check of the entry `served`; one that was not drawn by `_sample` changes nothing."""
         sampled = self._pending.pop(case.check(served), None)
         if sampled is None:
             return
-        (probability, bound), here = sampled, case.here
+        (draw, bound), here = sampled, case.here
         account = case.fn.account(bound)
-        account.interval.hit(probability, True, not right)
+        account.interval.hit(draw.probability, True, not right, draw.least)
         if here.alarm is None or here.alarm.bound < bound:  # that was of a stricter request
             here.alarm = type(account.alarm)(bound)
-        account.alarm.hit(probability, not right)
-        own = here.alarm.hit(probability, not right)
+        account.alarm.hit(draw.probability, not right, draw.typical)
+        own = here.alarm.hit(draw.probability, not right, draw.typical)
         if own >= STOP:
             here.alarm.reset()
             account.alarm.reset()
@@ -134,12 +142,12 @@ class Checks(Register):
         sampled, fn = self._pending.pop(check, None), self._functions.get(check[0])
         if sampled is None or fn is None:
             return
-        (probability, bound), here = sampled, fn.scopes.get(check[1])
+        (draw, bound), here = sampled, fn.scopes.get(check[1])
         account = fn.account(bound)
-        account.interval.lost(probability)
-        account.alarm.lost(probability)
+        account.interval.lost(draw.probability, draw.least)
+        account.alarm.lost(draw.probability, draw.typical)
         if here is not None and here.alarm is not None:
-            here.alarm.lost(probability)
+            here.alarm.lost(draw.probability, draw.typical)
 
     @staticmethod
     def _cool(fn: Function, here: Scope) -> None:
