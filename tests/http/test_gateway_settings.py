@@ -57,9 +57,12 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     ('upstream = [{url = "ftp://h"}]\n', ":1: upstream.0.url"),
     ('[cache]\nsecret = "hunter2"\n' + UPSTREAM, ":2: cache.secret is too short"),
     ('[cache]\nredis = "redis://:hunter2@h:99999"\nsecret = "4815162342481516"\n' + UPSTREAM, ":2: cache.redis: "),
+    (f"[cache]\nmax_error_rate = 1{'0' * 400}\n" + UPSTREAM, ":2: cache.max_error_rate=1000"),
     ("[cache]\nmax_error_rate = nan\n" + UPSTREAM, ":2: cache.max_error_rate=nan"),
     ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "begin with one of redis"),
     ("[cache]\nsecret = 4815162342481516\n" + UPSTREAM, ":2: cache.secret='...': give a text"),
+    (f"[server]\nport = {'9' * 5000}\n" + UPSTREAM, "gateway.toml: holds too long a number"),
+    ("x = " + "[" * 100_000, "or lists too deep in others, to be read"),
     ("[cache]\nsemantic = true\n" + UPSTREAM, ':2: cache.semantic=True: give one of "auto", "on", "off"'),
 ])  # fmt: skip
 def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, says: str) -> None:
@@ -123,6 +126,8 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
     ("CACHELAYER_UPSTREAM__URL", "which upstream[?] write CACHELAYER_UPSTREAM__0__URL"),
     ("CACHELAYER_UPSTREAM__0", "which upstream[?] write CACHELAYER_UPSTREAM__0__URL"),
     ("CACHELAYER_UPSTREAM__\u00b2__URL", "no upstream.\u00b2; write CACHELAYER_UPSTREAM__1__URL"),
+    ("CACHELAYER_UPSTREAM__00__URL", "no upstream.00; write CACHELAYER_UPSTREAM__1__URL"),
+    (f"CACHELAYER_UPSTREAM__{'9' * 5000}__URL", "there is no upstream.9+; write CACHELAYER_UPSTREAM__1__URL"),
     ("CACHELAYER_UPSTREAM__2__URL", "no upstream.2; write CACHELAYER_UPSTREAM__1__URL"),
     ("CACHELAYER_SERVR__PORT", "CACHELAYER_SERVR__PORT: unknown section 'servr'"),
     ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of strings, such as \[\"a\", \"b\"\]"),
@@ -132,6 +137,19 @@ def test_a_variable_that_cannot_be_is_named(tmp_path: Path, variable: str, says:
     file.write_text(UPSTREAM)
     with pytest.raises(ConfigFault, match=says):
         load(file, {variable: "https://a"}, {})
+
+
+@pytest.mark.parametrize(("variable", "held", "says"), [
+    ("CACHELAYER_SECRET", "hunter2-hunter2-\udcff", "CACHELAYER_SECRET: cache.secret='...': give text in UTF-8"),
+    ("CACHELAYER_CACHE__REDIS", "redis://:hunter2\udcff@h", "cache.redis='...': give text in UTF-8"),
+    ("CACHELAYER_SERVER__ORIGINS", '["http://\udcff"]', "server.origins='...': give text in UTF-8"),
+    ("CACHELAYER_SERVER__PORT", "9" * 5000, "server.port='999+ ... 9+': give a whole number"),
+    ("CACHELAYER_SERVER__PORT", "[" * 100_000, "server.port='.* give a whole number"),
+])  # fmt: skip
+def test_a_variable_that_holds_what_no_setting_can_be_is_named(variable: str, held: str, says: str) -> None:
+    with pytest.raises(ConfigFault, match=says) as told:
+        load(None, {variable: held}, {"upstream": [{"url": "http://h"}]})
+    assert str(told.value).startswith(f"{variable}: ") and "hunter2" not in str(told.value)
 
 
 @pytest.mark.parametrize(("variable", "says"), [

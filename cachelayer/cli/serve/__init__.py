@@ -9,6 +9,7 @@ origins         CORS
 config          settings from file, environment, flags
   parts           the sections
   places          where each setting stands, for messages
+  values          one setting, checked
   variables       the environment
 process         runs the app under uvicorn
 protocol        uvicorn's protocol, mended

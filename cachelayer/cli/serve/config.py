@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import ssl
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import parse, redacted, shown
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
-from .variables import PREFIX, known, meant
+from .values import checked
+from .variables import PREFIX, known, meant, toml
 
 T = TypeVar("T")
 
@@ -36,12 +34,12 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
         where = str(path)
         try:
             text = path.read_text("utf-8-sig")
-            raw = tomllib.loads(text)
+            raw = toml(text)
         except OSError as fault:
             raise ConfigFault(f"{path}: {fault.strerror}; give --config a file that can be read") from None
         except UnicodeDecodeError as fault:
             raise ConfigFault(f"{path}: not UTF-8 at byte {fault.start}; write it as UTF-8") from None
-        except tomllib.TOMLDecodeError as fault:
+        except ValueError as fault:
             raise ConfigFault(f"{path}: {fault}") from None
     places = Places(where, text)
     for variable, value in environment.items():
@@ -63,7 +61,7 @@ def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: 
     here: Any = raw
     for at, part in enumerate(name[:-1]):
         if isinstance(here, list):
-            if not part.isdecimal() or int(part) > len(here):
+            if part not in map(str, range(len(here) + 1)):
                 raise ConfigFault(
                     f"{source}: there is no {'.'.join(name[: at + 1])}; {_listed(name, len(here))}"
                 )
@@ -120,47 +118,13 @@ def _part(cls: type[T], given: Any, path: str, places: Places) -> T:
                 f"{places.of(f'{path}.{name}')}: unknown setting {path}.{name}; known are {', '.join(known)}"
             )
         try:
-            made[name] = _checked(f"{path}.{name}", known[name], value)
+            made[name] = checked(f"{path}.{name}", known[name], value)
         except ConfigurationError as fault:
             raise ConfigFault(f"{places.of(f'{path}.{name}')}: {fault}") from None
     for name, spec in known.items():
         if name not in made and spec.default is MISSING and spec.default_factory is MISSING:
             raise ConfigFault(f"{places.of(path)}: {path} lacks {name}")
     return cls(**made)
-
-
-def _checked(name: str, spec: Any, value: Any) -> Any:
-    """One value of the kind its field has. Raises ConfigurationError."""
-    meta, kind = spec.metadata, str(spec.type)
-    if meta.get("duration"):
-        return seconds(name, value, zero=meta.get("zero", True))
-    if kind == "float" and type(value) is int:
-        value = float(value)
-    plain: type = {"int": int, "float": float, "str": str, "bool": bool, "list[str]": list}[kind]
-    if "one_of" in meta and value not in meta["one_of"]:
-        raise ConfigurationError(name, value, f"give one of {', '.join(map(json.dumps, meta['one_of']))}")
-    if type(value) is not plain or (kind == "list[str]" and not _texts(value)):
-        shown = "..." if meta.get("secret") else value
-        raise ConfigurationError(name, shown, f"give {_KINDS[kind]}")
-    least, most = meta.get("least"), meta.get("most")
-    if not ((least is None or value >= least) and (most is None or value <= most)):
-        limits = f"of at least {least}" if most is None else f"between {least} and {most}"
-        raise ConfigurationError(name, value, f"give a number {limits}")
-    texts: list[Any] = value if type(value) is list else [value] if value or spec.default else []
-    wrong = [one for one in texts if "match" in meta and not re.fullmatch(str(meta["match"]), one)]
-    if wrong:
-        raise ConfigurationError(name, "..." if meta.get("secret") else wrong[0], f"give {meta['form']}")
-    return value
-
-
-_KINDS = {
-    "int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false",
-    "list[str]": 'a list of strings, such as ["a", "b"]',
-}  # fmt: skip
-
-
-def _texts(value: Any) -> bool:
-    return all(isinstance(one, str) for one in value)
 
 
 def _check_whole(config: Config, places: Places) -> None:

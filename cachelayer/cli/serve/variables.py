@@ -15,6 +15,16 @@ _NEIGHBOURS = ("tcp://", "udp://", "sctp://")
 """What begins so tells of a service called as we are: Kubernetes sets CACHELAYER_SERVER_PORT=tcp://10.0.0.1:80."""
 
 
+def toml(text: str) -> dict[str, Any]:
+    """What TOML says. Raises ValueError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (ValueError, RecursionError):
+        raise ValueError("holds too long a number, or lists too deep in others, to be read") from None
+
+
 def known(environment: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
     """The settings in the environment: variable, name, value."""
     for variable, text in sorted(environment.items(), key=_counted):
@@ -27,14 +37,14 @@ def known(environment: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]
 
 def _counted(item: tuple[str, str]) -> list[tuple[int, str]]:
     """In the order in which lists grow: 10 after 9."""
-    return [(int(part) if part.isdecimal() else 0, part) for part in item[0].split("__")]
+    return [(len(part) if part.isdecimal() else 0, part) for part in item[0].split("__")]
 
 
 def _value(name: list[str], text: str) -> Any:
     """What a variable says, as TOML has it; what is to be a text may stand there bare, whatever it looks like."""
     try:
-        value = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
+        value = toml(f"x = {text}")["x"]
+    except ValueError:
         return text
     part: Any = SECTIONS.get(name[0]) or LISTS.get(name[0])
     wants_text = part is not None and any(f.name == name[-1] and f.type == "str" for f in fields(part))
