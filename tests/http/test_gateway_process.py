@@ -19,7 +19,7 @@ from upstream import Server, Upstream
 from uvicorn.supervisors import Multiprocess
 
 from cachelayer.cli.serve.config import Places, build
-from cachelayer.cli.serve.process import HANDED, serve, supervised
+from cachelayer.cli.serve.process import serve, supervised
 
 COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
 
@@ -216,7 +216,6 @@ def test_a_worker_that_takes_long_to_start_is_not_replaced_meanwhile(monkeypatch
                 one.close()
 
     monkeypatch.setattr("uvicorn.supervisors.Multiprocess", Supervisor)
-    monkeypatch.setenv(HANDED, "")  # what is handed to workers goes with the test
     settings = {"server": {"port": 0, "workers": 2}, "upstream": [{"url": "http://127.0.0.1:9"}]}
     assert serve(build(settings, Places("settings of a test", ""))) == 0
     assert given == [30]

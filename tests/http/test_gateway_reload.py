@@ -68,3 +68,23 @@ def test_keys_are_taken_in_and_away_without_a_pause(
             process.terminate()
             process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def test_settings_of_any_size_reach_the_workers(
+    serving: Callable[..., Server], upstream: Upstream, tmp_path: Path
+) -> None:
+    """They went by a variable of the environment: beyond 128 KiB worker after worker died without a word, and of a
+    number beyond 64 bits none was started, with a traceback."""
+    file, names = tmp_path / "gateway.toml", [f"client-{i}" for i in range(1500)]
+    text = _settings(serving(upstream).url, *names)
+    file.write_text(text.replace("[server]", "[server]\nmax_body = 18446744073709551616"))
+    command = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--config", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            (base,) = {json.loads(process.stdout.readline())["base_url"] for _ in range(2)}
+            headers = {"authorization": f"Bearer {names[-1]}"}
+            echo = base.removesuffix("/v1") + "/echo"
+            assert httpx.post(echo, headers=headers, content=b"x", timeout=30).status_code == 200
+        finally:
+            process.terminate()

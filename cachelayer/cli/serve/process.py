@@ -13,13 +13,11 @@ import socket
 import sys
 from asyncio import CancelledError
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event, Thread
 from types import FrameType
 from typing import Any
-
-import orjson
 
 from ...errors import CacheLayerError, MissingExtra, broken
 from .config import ConfigFault, build
@@ -28,20 +26,10 @@ from .parts import Config, ServerPart
 from .places import Places
 from .protocol import protocol
 
-HANDED = "_CACHELAYER_SERVE"
-"""The environment variable that hands the checked settings to worker processes."""
 LOADING = 600.0
 """Seconds that a worker may take to load its models, before it takes the place of another."""
 PATIENCE = 30
 """Seconds until a worker that does not answer is replaced; the first ones must have begun to load by then."""
-
-
-def app() -> Gateway:
-    """A worker's app: called by uvicorn in each process."""
-    _quieten()
-    if (supervisor := multiprocessing.parent_process()) is not None:
-        Thread(target=_outlive, args=(supervisor,), name="cachelayer-supervisor", daemon=True).start()
-    return Gateway(_handed(), _settle)
 
 
 def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
@@ -89,44 +77,49 @@ def _in_workers(
     options: dict[str, Any],
     again: Callable[[], Config],
 ) -> None:
-    _hand(config)
-    workers = config.server.workers
-    options |= {"factory": True, "workers": workers, "timeout_worker_healthcheck": PATIENCE}
-    settings = uvicorn.Config("cachelayer.cli.serve.process:app", **options)
+    options |= {"factory": True, "workers": config.server.workers, "timeout_worker_healthcheck": PATIENCE}
+    handed = Handed(config)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
-    supervised(supervisor, partial(_renewed, config, again), _unusable)(settings, sockets).run()
+    workers = supervised(supervisor, partial(handed.renewed, again), handed.unusable)
+    workers(uvicorn.Config(handed, **options), sockets).run()
 
 
-def _hand(config: Config) -> None:
-    """To the workers that start from now on."""
-    os.environ[HANDED] = orjson.dumps(config.plain()).decode()
+@dataclass
+class Handed:
+    """What makes a worker's app: called by uvicorn in each process, which it reaches together with the settings as they
+    are when that starts. (A variable of the environment holds 128 KiB, some hundreds of keys.)"""
 
+    config: Config
 
-def _handed() -> Config:
-    """The settings as a worker has them. Raises ConfigFault: files that they name may have changed since."""
-    return build(orjson.loads(os.environ[HANDED]), Places("settings handed to a worker", ""))
+    def __call__(self) -> Gateway:
+        _quieten()
+        if (supervisor := multiprocessing.parent_process()) is not None:
+            Thread(target=_outlive, args=(supervisor,), name="cachelayer-supervisor", daemon=True).start()
+        return Gateway(self._checked(), _settle)
 
+    def _checked(self) -> Config:
+        """Raises ConfigFault: files that the settings name may have changed since."""
+        return build(self.config.plain(), Places("settings handed to a worker", ""))
 
-def _unusable() -> str:
-    """Why no worker could start now; "" where one could."""
-    try:
-        _handed()
-    except ConfigFault as fault:
-        return str(fault)
-    return ""
+    def unusable(self) -> str:
+        """Why no worker could start now; "" where one could."""
+        try:
+            self._checked()
+        except ConfigFault as fault:
+            return str(fault)
+        return ""
 
-
-def _renewed(config: Config, again: Callable[[], Config]) -> bool:
-    """Whether the settings as they stand now work, which workers are handed then, all but those of the sockets."""
-    try:
-        found = again()
-        Gateway(found)
-    except CacheLayerError as fault:
-        print(f"cachelayer: {fault}; nothing was restarted", file=sys.stderr, flush=True)
-        return False
-    bound = {name: getattr(config.server, name) for name in _BOUND}
-    _hand(replace(found, server=replace(found.server, **bound)))
-    return True
+    def renewed(self, again: Callable[[], Config]) -> bool:
+        """Whether the settings as they stand now work, which workers get then, all but those of the sockets."""
+        try:
+            found = again()
+            Gateway(found)
+        except CacheLayerError as fault:
+            print(f"cachelayer: {fault}; nothing was restarted", file=sys.stderr, flush=True)
+            return False
+        bound = {name: getattr(self.config.server, name) for name in _BOUND}
+        self.config = replace(found, server=replace(found.server, **bound))
+        return True
 
 
 _BOUND = ("host", "port", "workers", "backlog", "drain", "keep_alive", "tls_cert", "tls_key")
