@@ -69,10 +69,11 @@ class Wire(asyncio.Transport):
 
     def __init__(self, *, secure: bool = False) -> None:
         super().__init__({"sslcontext": "one"} if secure else {})
-        self.aborted = asyncio.Event()
+        self.aborted, self.closed, self.written = asyncio.Event(), asyncio.Event(), b""
 
     def write(self, data: Any) -> None:
         """Nobody reads it."""
+        self.written += data
 
     def is_closing(self) -> bool:
         return self.closing
@@ -84,6 +85,7 @@ class Wire(asyncio.Transport):
 
     def close(self) -> None:
         self.closing = True
+        self.closed.set()
 
     def abort(self) -> None:
         self.aborted.set()
@@ -102,19 +104,64 @@ async def test_a_process_that_ends_waits_for_no_goodbye_of_a_client(busy: bool, 
 
     config = uvicorn.Config(app, http=protocol(), log_level="error")
     config.load()
-    hasty = type("Hasty", (protocol(),), {"parting": 0.0})
+    hasty = type("Hasty", (protocol(),), {"parting": 0.0, "lingering": 0.0})
     connection, wire = hasty(config=config, server_state=ServerState(), app_state={}), Wire(secure=secure)
     connection.connection_made(wire)
     if busy:
         connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
         await begun.wait()
     connection.shutdown()
-    assert wire.closing != busy and (connection._part is not None) == (secure and not busy)
+    assert not wire.closing and connection._part is None
     go_on.set()
-    await asyncio.gather(*connection.tasks)
-    assert wire.closing and (connection._part is not None) == secure
+    await wire.closed.wait()
+    assert (connection._part is not None) == secure
     if secure:
         await wire.aborted.wait()
+    connection.connection_lost(None)
+
+
+@pytest.mark.parametrize("earlier", ["none", "answered", "begun"])
+async def test_what_a_client_is_just_sending_when_the_process_ends_is_answered(earlier: str) -> None:
+    """Idle connections were closed at once: of busy clients some lost a request at every restart of the workers."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        begun.set()
+        await go_on.wait()
+        await send({"type": "http.response.body", "body": b"said", "more_body": False})
+
+    config = uvicorn.Config(app, http=protocol(), log_level="error", timeout_graceful_shutdown=3600)
+    config.load()
+    patient = type("Patient", (protocol(),), {"lingering": 3600.0})
+    connection, wire = patient(config=config, server_state=ServerState(), app_state={}), Wire()
+    connection.connection_made(wire)
+    if earlier != "none":
+        connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        await begun.wait()
+    if earlier == "begun":
+        connection.shutdown()
+    go_on.set()
+    await asyncio.gather(*connection.tasks)
+    if earlier != "begun":
+        connection.shutdown()
+    assert not wire.closing and b"connection: close" not in wire.written
+    wire.written = b""
+    connection.data_received(b"GET / HTTP/1.1\r\n\r\n")
+    await asyncio.gather(*connection.tasks)
+    assert b"\r\nconnection: close\r\n" in wire.written and b"said" in wire.written and wire.closing
+    connection.connection_lost(None)
+
+
+@pytest.mark.parametrize(("lingering", "drain"), [(0.0, 3600), (3600.0, 0)])
+async def test_an_idle_connection_is_closed_when_the_process_ends(lingering: float, drain: int) -> None:
+    config = uvicorn.Config(Upstream(), http=protocol(), log_level="error", timeout_graceful_shutdown=drain)
+    config.load()
+    one = type("One", (protocol(),), {"lingering": lingering})
+    connection, wire = one(config=config, server_state=ServerState(), app_state={}), Wire()
+    connection.connection_made(wire)
+    connection.shutdown()
+    await wire.closed.wait()
     connection.connection_lost(None)
 
 

@@ -1,5 +1,5 @@
-"""uvicorn's HTTP/1.1 protocol, mended in five places: trailers, `Upgrade`, clients that send slowly or endlessly, those
-that do not part, and those that leave with several requests unanswered.
+"""uvicorn's HTTP/1.1 protocol, mended in six places: trailers, `Upgrade`, clients that send slowly or endlessly, those
+that do not part, those that leave with several requests unanswered, and those that are just sending when it ends.
 
 httptools reports a trailer as if it were a header, after the headers have been read; here it is not one. It also drops
 the body of a request with `Upgrade`, by which Java's HttpClient and `curl --http2` offer HTTP/2; a server that does not
@@ -23,6 +23,9 @@ PATIENCE = 60.0
 PARTING = 5.0
 """Seconds that a TLS client has for its goodbye when the process ends. Those that pool connections answer ours when
 they next use one; asyncio waits 30 seconds for that."""
+LINGERING = 0.5
+"""Seconds for which a connection without a request stays open when the process ends: closed at once, one in some
+hundred requests of busy clients met a connection that was just being closed."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _PART = re.compile(rb"\r(\n(u|up|upg|upgr|upgra|upgrad|upgrade|upgrade:[^\r\n]*\r?)?)?\Z", re.IGNORECASE)
@@ -36,12 +39,13 @@ class Careful:
     parser: Any
     transport: Any
     flow: Any
+    config: Any
     loop: asyncio.AbstractEventLoop
     timeout_keep_alive_task: asyncio.TimerHandle | None
     """uvicorn's own look at a connection that is idle, until something comes."""
     headers: list[tuple[bytes, bytes]]
     scheme: str
-    patience, parting = PATIENCE, PARTING
+    patience, parting, lingering = PATIENCE, PARTING, LINGERING
     _unread = _heard = _begun = 0
     """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
     _earlier: Sequence[Any] = ()
@@ -73,15 +77,28 @@ class Careful:
         super().connection_lost(exc)  # type: ignore[misc]
 
     def shutdown(self) -> None:
-        """Close the connection as soon as it is idle: the process ends."""
+        """Close the connection soon: the process ends. What its client is just sending is answered before."""
         self._ends = True
-        super().shutdown()  # type: ignore[misc]
-        self._part_soon()
+        if self.cycle is None or self.cycle.response_complete:
+            self._linger()
+        elif not self.cycle.response_started:
+            self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
-        """The connection may be closed now."""
+        """The connection may be closed now, at once if the answer's head said so."""
         super().on_response_complete()  # type: ignore[misc]
+        if self._ends and not self.transport.is_closing():
+            self._linger()
         self._part_soon()
+
+    def _linger(self) -> None:
+        drain = self.config.timeout_graceful_shutdown
+        self.loop.call_later(self.lingering if drain is None else min(self.lingering, drain / 2), self._leave)
+
+    def _leave(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+            self._part_soon()
 
     def _part_soon(self) -> None:
         """Wait for a goodbye no longer than is due."""
@@ -111,6 +128,8 @@ class Careful:
             self._earlier = [*unanswered, self.cycle]
         super().on_headers_complete()  # type: ignore[misc]
         self.headers = []
+        if self._ends:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body is complete."""
