@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from multiprocessing import Pipe
 from types import SimpleNamespace
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another
 def test_a_worker_that_ended_by_itself_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
     """Killed for memory again and again, workers were replaced in silence."""
     killed, failed, alive = (
-        SimpleNamespace(process=SimpleNamespace(pid=pid, exitcode=how))
+        SimpleNamespace(process=SimpleNamespace(pid=pid, exitcode=how), child_conn=Pipe()[0])
         for pid, how in ((7, -9), (8, 1), (9, None))
     )
 
@@ -200,6 +201,23 @@ def test_the_collector_passes_over_what_a_gateway_starts_with(
         assert process.stdout is not None and process.stdout.readline()
         process.terminate()
         assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
+
+
+def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_not_waited_for() -> None:
+    """Ctrl-C in the first seconds ended the workers, and the supervisor half a minute later."""
+    ours, its = Pipe()
+    ended = []
+
+    class Supervisor:
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            worker = SimpleNamespace(process=SimpleNamespace(exitcode=None), child_conn=its)
+            self.signal_queue, self.processes = list[int](), [worker]
+
+        def keep_subprocess_alive(self) -> None:
+            ended.append(ours.poll())  # true of a pipe whose other end nobody holds any more
+
+    supervised(Supervisor, lambda: True, str)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
+    assert ended == [True]
 
 
 def test_a_worker_that_takes_long_to_start_is_not_replaced_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,8 +148,11 @@ def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[
                 self.config.timeout_worker_healthcheck = usual
 
         def keep_subprocess_alive(self) -> None:
-            """uvicorn replaces in silence: workers that died again and again were to be seen nowhere."""
+            """uvicorn replaces in silence: workers that died again and again were to be seen nowhere. It also keeps
+            their ends of the pipes open, so that one which dies as it is asked whether it lives was waited for."""
             before = list(self.processes)
+            for one in before:
+                one.child_conn.close()
             if any(one.process.exitcode is not None for one in before) and self.is_held_up():
                 return
             super().keep_subprocess_alive()
