@@ -5,6 +5,7 @@ doctor, trtllm  commands of one file
 checks          what `doctor` looks at
 traces/         recorded traffic, for `replay` and `calibrate`
 arguments       types of arguments, and the form of --help
+chats           a server that `demo` and `bench` ask
 terminal        text for terminals
 report          HTML reports
 charts, plots   pictures in them

@@ -6,13 +6,14 @@ import asyncio
 import io
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from cachelayer import CacheLayerError, MissingExtra
+from cachelayer.cli.bench.targets import Endpoint
 from cachelayer.cli.demo.corpus import Article
 from cachelayer.cli.demo.httpx_chat import Chat
 from cachelayer.cli.demo.run import Options, demo
@@ -84,6 +85,53 @@ async def test_a_reply_that_is_none_is_one_error_that_names_the_address(
             await chat.write("?", ARTICLE)
         await chat.aclose()
     assert server.url in str(caught.value)
+
+
+def _chat(url: str) -> Chat:
+    return Chat(url, "m")
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(url, headers={}, stream=True, timeout=1.0)
+
+
+@pytest.mark.parametrize("asks", [_chat, _endpoint])
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://u:hunter2@h:x/v1", "http:///v1", "ftp://h", "h:80/v1"]
+)
+def test_a_url_that_is_no_servers_is_told_of_without_its_password(
+    asks: Callable[[str], Any], url: str
+) -> None:
+    pytest.importorskip("httpx")
+    with pytest.raises(CacheLayerError, match="not the URL of a server; give one like http") as told:
+        asks(url)
+    assert "hunter2" not in str(told.value)
+
+
+@pytest.mark.parametrize("asks", [_chat, _endpoint])
+@pytest.mark.parametrize("key", ["sk-hunter2\n", "sk-hunter2\udcff"])
+def test_a_key_that_cannot_be_sent_is_told_of_and_not_quoted(
+    monkeypatch: pytest.MonkeyPatch, asks: Callable[[str], Any], key: str
+) -> None:
+    """The client's own fault, which was printed, quotes it."""
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(
+        CacheLayerError, match="what the variable OPENAI_API_KEY holds cannot be sent"
+    ) as told:
+        asks("http://127.0.0.1:1")
+    assert "hunter2" not in str(told.value)
+
+
+async def test_a_password_in_the_url_stands_in_no_error_and_no_report() -> None:
+    pytest.importorskip("httpx")
+    async with serving(404, {}) as server:
+        url = server.url.replace("http://", "http://u:hunter2@")
+        chat = Chat(url, "m")
+        with pytest.raises(CacheLayerError, match="404") as told:
+            await chat.write("?", ARTICLE)
+        await chat.aclose()
+    assert "hunter2" not in f"{told.value}{Options(backend=url, model='m')}"
 
 
 async def test_a_server_that_is_not_there_is_an_error_of_ours(unused_tcp_port: int) -> None:

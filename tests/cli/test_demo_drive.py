@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 
@@ -70,6 +71,21 @@ async def test_a_wrong_answer_is_charged_to_whom_it_belongs(
     assert tally.faults(verdict) == 1
     assert sum(tally.faults(any_) for any_ in Verdict) == tally.requests == 1
     assert len(tally.wrong) == (verdict is not Verdict.RIGHT and source is not Source.BACKEND)
+
+
+async def test_no_more_ask_at_a_time_than_there_are_questions(desk: Desk) -> None:
+    """Of `--concurrency 1000000000` each was a task of its own: memory grew until there was none."""
+    at_once = []
+
+    class Counting(Script):
+        async def outcome(self, question: str) -> Outcome:
+            at_once.append(len(asyncio.all_tasks()))
+            return await super().outcome(question)
+
+    script, asked = Counting({LEAK: ("leak-sensor", Source.MEMORY, None)}), [ask(LEAK, "leak-sensor")] * 2
+    drive = Drive(script, desk, asked, Tally(2), contrasts={}, show=lambda: None)
+    await drive.run(10_000)
+    assert max(at_once) < 100
 
 
 async def test_an_error_of_the_backend_on_the_same_question_is_inherited_not_the_caches(desk: Desk) -> None:

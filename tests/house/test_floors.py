@@ -79,7 +79,7 @@ OPTIONAL = {
     "aiohttp": ("cachelayer.flow.http",),
     "yarl": ("cachelayer.flow.http",),
     "certifi": ("cachelayer.flow.http",),
-    "httpx": ("cachelayer.cli.bench.targets", "cachelayer.cli.demo.httpx_chat"),
+    "httpx": ("cachelayer.cli.chats",),
     "tritonclient": ("cachelayer.adapters.triton",),
     "grpc": ("cachelayer.adapters.triton",),
     "google": ("cachelayer.adapters.triton",),

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import orjson
 
 from ...adapters.openai_wire.sse import Framer, payloads
-from ...errors import CacheLayerError, ConfigurationError, MissingExtra, broken
+from ...errors import CacheLayerError, ConfigurationError
 from ...layer import CacheLayer
 from ...signatures import signature
 from ...types import Source
+from ..chats import chat_url, httpx_for, key_headers
 from .measured import Sample
 from .traffic import Item
 
@@ -87,14 +88,8 @@ class Endpoint:
     """POST {url}/chat/completions, streamed. A hit is what the header Cache-Status (RFC 9211) calls one."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], stream: bool, timeout: float) -> None:
-        try:
-            import httpx
-        except ImportError as fault:
-            raise MissingExtra("cachelayer bench URL", "httpx", "serve", broken("httpx", fault)) from fault
-        base = url.rstrip("/")
-        self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
-        key = os.environ.get("OPENAI_API_KEY")
-        sent = {"Authorization": f"Bearer {key}", **headers} if key else dict(headers)
+        httpx = httpx_for("cachelayer bench URL", "serve")
+        self._url, sent = chat_url(httpx, url), {**key_headers(), **headers}
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         self._faults = (httpx.HTTPError, OSError)
         self._client = httpx.AsyncClient(

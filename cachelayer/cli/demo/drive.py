@@ -54,7 +54,7 @@ class Drive:
                 await self._one(asked)
                 await asyncio.sleep(0)
 
-        await asyncio.gather(*(worker() for _ in range(concurrency)))
+        await asyncio.gather(*(worker() for _ in range(min(concurrency, len(self._stream)))))
 
     async def _one(self, asked: Asked) -> None:
         trap = asked.question.text in self._untried

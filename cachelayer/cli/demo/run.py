@@ -10,6 +10,7 @@ from typing import TextIO
 
 from ... import Budgets, CacheLayer, Policy
 from ...errors import MissingExtra
+from ...exact.redis.url import redacted
 from ...semantic.embed.onnx import OnnxEmbedder
 from .. import report
 from ..terminal import say
@@ -46,7 +47,7 @@ class Options:
 
     def __str__(self) -> str:
         backend = (
-            f"{self.model} at {self.backend}"
+            f"{self.model} at {redacted(self.backend)}"
             if self.backend
             else f"simulated, {self.think * 1000:.0f} ms a call"
         )

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import parse, redacted, shown
+from ..chats import KEY
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
 from .values import checked
@@ -210,7 +211,7 @@ def _check_variable(variable: str, where: str) -> None:
         raise ConfigFault(
             f"{where}: the variable {shown} is not set; give the name of one that holds the key"
         )
-    if not re.fullmatch("[!-~]([ -~]*[!-~])?", key):
+    if not KEY.fullmatch(key):
         remedy = "give plain ASCII, with no line break or space at either end"
         raise ConfigFault(f"{where}: what the variable {shown} holds cannot be sent as a key; {remedy}")
 
