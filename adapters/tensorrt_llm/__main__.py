@@ -103,12 +103,14 @@ def _profile(arguments: argparse.Namespace) -> str:
         config = json.loads(arguments.config.read_text("utf-8"))
     except OSError as fault:
         raise ConfigurationError("--config", path, f"cannot be read: {fault.strerror}") from None
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise ConfigurationError("--config", path, f"not JSON ({fault}); {_WANTED}") from None
     if not isinstance(config, dict):
         raise ConfigurationError("--config", path, f"not a JSON object; {_WANTED}")
     name = arguments.model or str(arguments.config.resolve().parent)
     speculation = None
+    if arguments.draft and not arguments.speculation:
+        raise ConfigurationError("--draft", arguments.draft, "name by --speculation what it is for")
     if arguments.speculation:
         speculation = Speculation(method=arguments.speculation, draft=arguments.draft)
     try:

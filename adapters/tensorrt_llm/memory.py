@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +58,7 @@ class ModelShape:
     head keeps its own."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.parameters < math.inf:
+        if not 0 < self.parameters < 1e18:
             raise ConfigurationError("parameters", self.parameters, "give their number, such as 8.03e9")
         for name in ("layers", "kv_heads", "head_dim", "hidden", "context"):
             value = getattr(self, name)

@@ -26,6 +26,8 @@ from .settings import (
     speculative,
 )
 
+MOST_HOST = 2**20
+"""GiB of a host's memory; what is more is none's."""
 LARGE = 20e9
 """Bytes of weights from which one GPU reads them too slowly for a short step."""
 
@@ -99,6 +101,10 @@ def make(
     ):
         if value is not None:
             whole(name, value, 1)
+    if pipeline_parallel > model.layers:
+        raise ConfigurationError(
+            "pipeline_parallel", pipeline_parallel, f"give at most the model's {model.layers} layers"
+        )
     context = context or model.context
     _check(model, gpu, context, concurrency, weights, kv_dtype, host_cache, version)
     memory_of = partial(
@@ -150,6 +156,8 @@ def _check(
     if concurrency is not None:
         whole("concurrency", concurrency, 1)
     number("host_cache", host_cache, unit="GiB")
+    if host_cache > MOST_HOST:
+        raise ConfigurationError("host_cache", host_cache, f"give GiB, at most {MOST_HOST:,}")
     for field, value in (("weights", weights), ("kv_dtype", kv_dtype)):
         needed = {"fp8": 89, "nvfp4": 100, "bf16": 75}.get(value, 0)
         if gpu.sm < needed:
