@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
         findings.append(checks.gateway(options.config))
     if not options.no_model and find_spec("onnxruntime") is not None:
         findings.append(asyncio.run(_model()))
-    if options.redis:
+    if options.redis is not None:
         findings += asyncio.run(_redis(options.redis, options.prefix))
     for finding in findings:
         say(f"{_MARK[finding.level]}  {finding.subject}: {finding.found}", hang=9)

@@ -69,8 +69,10 @@ def test_a_redis_that_is_not_there_is_a_problem_with_a_remedy(capsys: pytest.Cap
     assert "PROBLEM  Redis: certificates" in capsys.readouterr().out
 
 
-def test_a_bad_url_is_one_line_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--no-model", "--redis", "http://x"]) == 2
+@pytest.mark.parametrize("url", ["http://x", ""])
+def test_a_bad_url_is_one_line_and_no_traceback(capsys: pytest.CaptureFixture[str], url: str) -> None:
+    """An empty one, as of a variable that is not set, was passed over in silence."""
+    assert main(["doctor", "--no-model", "--redis", url]) == 2
     assert capsys.readouterr().err.startswith("cachelayer: ")
 
 
