@@ -280,6 +280,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
             then.push_async_callback(tiers.writeback.drain, limit)  # what waited for a model, ready just now
             then.push_async_callback(self._portal.arun, self._background.cancel)
             then.push_async_callback(self._background.cancel)
+            then.push_async_callback(tiers.learning.aclose, limit)
             then.push_async_callback(tiers.recorder.aclose, limit)
             await tiers.writeback.drain(limit)
 
@@ -291,9 +292,9 @@ def engine_of(layer: CacheLayer) -> Engine:
 
 def _reset(mine: CacheLayer) -> None:
     """After a fork: the child takes over nothing that is under way in the parent."""
-    tiers = mine._tiers
+    own = mine._tiers
     for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
         part.reset()
-    for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere, *tiers.every):
+    for tier in (own.writeback, own.learning, own.recorder, own.shared, own.elsewhere, *own.every):
         if tier is not None:
             tier.reset()

@@ -165,3 +165,15 @@ class WriteBack(Generic[T]):
             self._urgent = self._urgent or bool(self._queue)
             passed = self._passed = self._passed or Future()
             return passed
+
+    async def cancel(self) -> None:
+        """Give up what is queued, and what the worker on this loop has begun; both count as dropped."""
+        loop = asyncio.get_running_loop()
+        mine = [worker for worker in self._workers if worker.get_loop() is loop and not worker.done()]
+        for worker in mine:
+            worker.cancel()
+        if mine:
+            await asyncio.wait(mine)
+        with self._lock:
+            self.dropped += len(self._queue)
+            self._queue.clear()

@@ -138,11 +138,12 @@ def _function(name: str, stats: FunctionStats) -> Iterator[Reading]:
 
 
 def _holdings(states: Mapping[str, Any]) -> Iterator[Reading]:
-    queue, tasks = states["write_back"], states["background"]
+    queue, judged, tasks = states["write_back"], states["learning"], states["background"]
     for metric, value in (
         ("entries", states["entries"]), ("memory_bytes", states["bytes"]), ("memory_max_bytes", states["max_bytes"]),
         ("flights", states["flights"]), ("write_back_queue", queue["queued"]),
         ("write_back_dropped_total", queue["dropped"]), ("write_back_done_total", queue["done"]),
+        ("learning_queue", judged["queued"]), ("learning_dropped_total", judged["dropped"]),
         ("background_tasks", tasks["running"]), ("background_refused_total", tasks["refused"]),
     ):  # fmt: skip
         yield Reading(metric, (), value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checks import either
 from ..errors import ConfigurationError
+from ..flow.writeback import WriteBack
 from ..keep.holdings import STEP
 from ..keep.parts import ANYTHING, function_tag, tenant_tag
 from ..path.engine import Engine
@@ -112,17 +113,13 @@ class Upkeep:
     def stats(self) -> dict[str, Any]:
         """What the tiers hold and how they fare."""
         keeper, tiers = self._keeper, self._engine.tiers
-        writeback = tiers.writeback
         return {
             "entries": sum(len(m) for m in keeper.memories),
             "bytes": sum(m.bytes for m in keeper.memories),
             "max_bytes": sum(m.max_bytes for m in keeper.memories),
             "flights": len(self._engine.flights),
-            "write_back": {
-                "queued": len(writeback),
-                "dropped": writeback.dropped,
-                "done": writeback.handled,
-            },
+            "write_back": _queue(tiers.writeback),
+            "learning": _queue(tiers.learning.queue),
             "gone": dict(keeper.gone),
             "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar is not None else {},
             "vectors": {t.embedder.identity: t.stats() for t in tiers.every if t is not tiers.similar},
@@ -132,6 +129,10 @@ class Upkeep:
             "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
+
+
+def _queue(queue: WriteBack[Any]) -> dict[str, int]:
+    return {"queued": len(queue), "dropped": queue.dropped, "done": queue.handled}
 
 
 def _built_on(scope: Mapping[str, str] | None) -> list[str]:

@@ -16,6 +16,7 @@ records         an entry as it travels
 Similar answers:
 
 meaning         between a call and the similar tier
+learning        answers on which the owner's judge is asked
 rides           near-duplicates wait for one call
 shadows         hits that are checked in the background
 reports         what follows from a report that an answer was wrong

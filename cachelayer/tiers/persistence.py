@@ -156,7 +156,8 @@ class Persistence(Elsewhere):
         self.write()
 
     def _put(self, call: Call, slot: Slot, item: Findable | None) -> None:
-        theirs = slot.id in self.log  # an earlier run's, if the clock was set back
+        # an earlier run's, if the clock was set back; else it was stored before it was findable
+        theirs = slot.id in self.log and slot.id <= self.arrivals.keeper.first_id
         if item is None or theirs or not slot.resident:
             return
         record = self._record(call, slot)

@@ -8,6 +8,7 @@ from functools import partial
 from hashlib import blake2b
 from inspect import isawaitable
 
+from ..errors import ConfigurationError
 from ..exact.answers.admission import text_of
 from ..flow.attempt import Faults
 from ..flow.background import Background
@@ -108,7 +109,11 @@ class Shadows:
             return bool(await verdict if isawaitable(verdict) else verdict)
 
         async def same(known: str, answer: str) -> bool:
-            return await self._faults.attempt("judge", asked(known, answer), LONGEST) is True
+            try:
+                return await self._faults.attempt("judge", asked(known, answer), LONGEST) is True
+            except ConfigurationError as fault:  # of a cache that it asks: it is told to nobody here
+                self._faults.report("judge", fault)
+                return False
 
         return same
 

@@ -21,11 +21,11 @@ from ..keep.recorder import Recorder
 from ..keep.terms import compared
 from ..protocols import Clock
 from ..semantic.apart import Apart
-from ..semantic.asks import Ask
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
-from .arrivals import Elsewhere, Indexed
+from .arrivals import Elsewhere, Indexed, Plain
+from .learning import LEARNED, Learning
 from .meaning import Meaning
 from .reports import Reports
 from .rides import Found, Rides
@@ -34,8 +34,6 @@ from .shared import SharedTier
 from .shortcuts import Shortcuts
 from .warming import LOADING, Warming, Written
 
-LEARNED = 8
-"""Answers that the similar tier learns from in one turn of the loop, at a millisecond each."""
 LINGER = 0.002
 """Seconds that an answer waits in the write-back for others to be written with."""
 
@@ -72,6 +70,7 @@ class Tiers:
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
+        self.learning = Learning(self.meaning, self.rides, faults, self._findable)
         self.apart = similar.apart if similar is not None else Apart()
         self.reports = Reports(self.every, self.apart, clock.monotonic)
         if similar is not None:
@@ -135,6 +134,7 @@ class Tiers:
         if (claimed := self._claimed(call)) is not None:
             return claimed
         self.writeback.resume(asyncio.get_running_loop())
+        self.learning.queue.resume(asyncio.get_running_loop())
         if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
             await whole_turn()  # entries made elsewhere come in before the first request for them
         if (tier := self.meaning.fit(call)) is None:
@@ -236,24 +236,29 @@ class Tiers:
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made and not item.late])
-        made, held, hangs = list[Indexed](), set[int](), False
+        indexed, held, hangs = list[Indexed](), set[int](), False
         loading = any(tier.state in LOADING for tier in self.every)
         for number, item in enumerate(batch, 1):
             if loading and self._warming.holds(item, self._loads(item.call)):
                 held.add(item.slot.id)
+            elif self.learning.takes(item):
+                continue
             elif item.call.function.similar and not hangs:
-                keeping = self.meaning.keep(item.call, item.slot, item.author)
-                ask = await self.faults.attempt("write-back", keeping, None)
-                hangs = ask is Reason.BUDGET  # the others do without, and are stored
-                if isinstance(ask, Ask) and item.made and item.call.function.own is None:
-                    made.append((item.call, ask, item.slot))
+                one, hangs = await self.learning.keep(item)  # then the others do without, and are stored
+                indexed += () if one is None else (one,)
             self.rides.findable(item.call)
             if number % LEARNED == 0:
                 await asyncio.sleep(0)
+        done = held.union(slot.id for _, _, slot in indexed)
+        others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in done]
+        await self._findable(batch, indexed, others)
+
+    async def _findable(
+        self, batch: Sequence[Written], indexed: Sequence[Indexed], others: Sequence[Plain] = ()
+    ) -> None:
+        """Of these answers some are findable by meaning now, and others are not."""
         if self.elsewhere is not None:
-            done = held.union(slot.id for _, _, slot in made)
-            others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in done]
-            await self.elsewhere.wrote(made, others, max(item.call.arrived for item in batch))
+            await self.elsewhere.wrote(indexed, others, max(item.call.arrived for item in batch))
         for tier in self.every:
             if tier.due:
                 self.background.spawn(tier.maintain)
@@ -279,6 +284,7 @@ class Tiers:
     def gone(self, slot: Slot) -> None:
         """A slot left memory: it is no longer a candidate."""
         self._warming.drop(slot)
+        self.learning.drop(slot)
         for tier in self.every:
             tier.forget(slot.id)
         if self.elsewhere is not None:
@@ -290,4 +296,5 @@ class Tiers:
         await self.writeback.drain()
         await self.background.settle()
         await self.writeback.drain()  # what waited for the model
+        await self.learning.queue.drain()
         await self.recorder.drain()

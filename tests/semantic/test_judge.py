@@ -65,14 +65,16 @@ async def test_the_judge_hears_two_answers_and_is_not_asked_about_equal_ones() -
     assert all(known != answer for known, answer in asked)
 
 
-async def test_a_judge_that_fails_is_counted_and_costs_no_answer() -> None:
+@pytest.mark.parametrize("fault", [RuntimeError("no verdict"), ConfigurationError("model", "a", "name one")])
+async def test_a_judge_that_fails_is_counted_and_costs_no_answer(fault: Exception) -> None:
     def fails(known: str, answer: str) -> bool:
-        raise RuntimeError("no verdict")
+        raise fault
 
     outcomes, _ = await traffic(fails, times=40)
     *answers, stats = outcomes
     assert all(o.answer for o in answers)
-    assert stats["faults"]["judge:RuntimeError"] > 0
+    assert stats["faults"][f"judge:{type(fault).__name__}"] > 0
+    assert stats["learning"]["dropped"] == 0
 
 
 def test_a_judge_is_a_function() -> None:
