@@ -225,8 +225,8 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.
 
         Inside a scope also False for another tenant's answer, and once its principal has reported too many of others'.
-        Of an answer that only the store holds no tenant is known here: whoever has its id, which is of its key, may
-        report it.
+        Of what memory does not hold no tenant is known here but by the id, if that was an entry's: hand ids to nobody
+        but who got the answer.
         """
         entry = checks.entry_of(outcome)
         return await self._engine.keeping.report_wrong(entry, self._scope.get() or Scope())

@@ -6,6 +6,7 @@ entered         whose the calls inside a `with` block are
 terms           how long an answer is kept, and under which tags
 keeper          reads and writes the in-process tier
 holdings        all entries by tag, scope and id
+ids             of outcomes
 invalidation    what was declared invalid
 transport_forms   bytes of a request that lead straight to an entry
 streams         streams as they are kept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +16,11 @@ from ..exact.memory.table import Gone, Memory, Slot
 from ..flow import forks
 from ..flow.deferred import Deferred
 from .call import MAX_TENANTS, Call, Function
+from .ids import number_of
 from .invalidation import Invalidation, Wanted, within
 
 STEP = 256
 """Entries forgotten in one turn of the loop, which takes two milliseconds."""
-_ENTRY, _KEY = re.compile(r"e([0-9a-f]{1,16})(?:\.([0-9a-f]{16}))?"), re.compile("k[0-9a-f]{32}")
-"""Ids of outcomes (see `Keeper.id_of`): of an entry, with the request to which it was served if that is another one; or
-of an answer that only the store holds."""
 _LOG = 1024
 """Invalidations of scopes remembered for calls that were in flight when they were declared."""
 _NAMED = 16_384
@@ -274,8 +271,7 @@ class Holdings:
 
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
         """The entry named by an outcome's id; O(entries), for operations done by hand."""
-        named = _ENTRY.fullmatch(entry)
-        wanted = int(named[1], 16) if named else None
+        wanted = number_of(entry)
         for memory in self.memories if wanted is not None else ():
             with self.lock:
                 for slot in memory:
@@ -283,18 +279,11 @@ class Holdings:
                         return memory, slot
         return None
 
+    def holds(self, digest: int) -> bool:
+        """Whether a memory has an answer under a digest."""
+        return any(memory.at(digest) is not None for memory in self.memories)
+
     def drop(self, memory: Memory, slot: Slot) -> None:
         """Forget one slot."""
         with self.lock:
             memory.remove(slot)
-
-
-def key_of(entry: str) -> int | None:
-    """The digest in an outcome's id, if only the store holds its answer; else None."""
-    return int(entry[1:], 16) if _KEY.fullmatch(entry) else None
-
-
-def asked_of(entry: str) -> bytes | None:
-    """The digest, in an outcome's id, of the request to which another request's answer was served; else None."""
-    named = _ENTRY.fullmatch(entry)
-    return bytes.fromhex(named[2]) if named and named[2] else None

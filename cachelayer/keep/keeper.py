@@ -22,14 +22,15 @@ from ..protocols import Clock
 from ..types import Reason, Record, Source
 from .call import Call, Function, Landing
 from .holdings import Holdings
+from .ids import entry_id
 from .parts import end_of, made_of, tags_with
 from .streams import replay_of, seen_of, short, stream_of, whole
 from .terms import lifetime, own_tags, staleness, vetoed
 
 _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
-ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
-OVERSIZE = Reason.OVERSIZE
+ABSENT, EXPIRED, NO_CACHE = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE
+OFF, OVERSIZE = Reason.OFF, Reason.OVERSIZE
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
 _LARGE = "an answer, with its arguments, is larger than {1}={0:,}: raise it, or return less"
 
@@ -62,10 +63,11 @@ class Keeper(Holdings):
         if landing.stored is None and (away or not call.function.in_memory):
             return f"k{call.digest:032x}"
         if slot is not None:
-            return f"e{slot.origin:x}"
+            return entry_id(slot.origin, slot.digest, call.tenant)
         landing.entry = landing.entry or self.new_id()
-        coming = landing.recording is not None or landing.due is not None
-        return f"{'e' if coming else 'o'}{landing.entry:x}"
+        if landing.recording is None and landing.due is None:
+            return f"o{landing.entry:x}"
+        return entry_id(landing.entry, landing.digest or call.digest, call.tenant)
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -259,13 +261,11 @@ class Keeper(Holdings):
 
     def _slot(
         self, call: Call, frozen: Frozen, tags: tuple[str, ...], cost: float, created: float, fresh: float,
-        entry: int | None = None,
-    ) -> Slot:  # fmt: skip
+        entry: int | None = None) -> Slot:  # fmt: skip
         function, canonical = call.function, call.canonical
         slot = Slot(
             call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,
-            fresh + function.outlasts, tags,
-            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
+            fresh + function.outlasts, tags, function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
             entry or self.new_id(),
         )  # fmt: skip
         if function.policy.refresh_ahead:

@@ -13,7 +13,7 @@ from ..flow.recording import Recording
 from ..flow.singleflight import SingleFlight
 from ..flow.tee import Tee
 from ..keep.call import Call, Landing, NotKept
-from ..keep.holdings import asked_of, key_of
+from ..keep.ids import asked_of, key_of, of_another
 from ..keep.keeper import Keeper
 from ..keep.scope import Scope
 from ..keep.terms import staleness
@@ -143,15 +143,11 @@ class Keeping:
     async def report_wrong(self, entry: str, by: Scope) -> bool:
         """Drop the entry named by an outcome's id in every process, and keep it from the request that it was wrong for.
 
-        False if it is gone, if it is another tenant's (not known of what only the store holds), or if the principal of
-        `by` reported too much (`Complaints`).
+        False if it is gone, if it is another tenant's (not known of what only the store ever held), or if the principal
+        of `by` reported too much (`Complaints`).
         """
-        shared, found = self._tiers.shared, self._keeper.by_id(entry)
-        if found is None:
-            digest = key_of(entry)
-            if digest is None or shared is None or not self._tiers.reports.may_take(b"", by.principal):
-                return False
-            return await shared.invalidations.forget(digest)
+        if (found := self._keeper.by_id(entry)) is None:
+            return await self._wrong_away(entry, by)
         memory, slot = found
         if by.tenant is not None and self._keeper.tenant_of(slot.scope) != by.tenant:
             return False
@@ -163,6 +159,16 @@ class Keeping:
         if dropped:
             await self._tiers.forget(slot.digest)
         return dropped or pair is not None
+
+    async def _wrong_away(self, entry: str, by: Scope) -> bool:
+        """The same of what is in no memory here, and may be in the store; not if another answer took its place."""
+        digest, shared = key_of(entry), self._tiers.shared
+        if digest is None or shared is None or of_another(entry, by.tenant):
+            return False
+        replaced = entry.startswith("e") and self._keeper.holds(digest)
+        if replaced or not self._tiers.reports.may_take(b"", by.principal):
+            return False
+        return await shared.invalidations.forget(digest)
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """Record a stream that the backend answers with; it is kept when it has ended well."""

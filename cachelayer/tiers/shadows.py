@@ -13,6 +13,7 @@ from ..exact.answers.admission import text_of
 from ..flow.attempt import Faults
 from ..flow.background import Background
 from ..keep.call import Call, Function
+from ..keep.ids import entry_id
 from ..keep.recorder import Recorder
 from ..observe.quality import Hit
 from ..protocols import Judged
@@ -148,8 +149,9 @@ def hit_of(call: Call, ask: Ask) -> Hit | None:
     served = next((c for c in ask.candidates if c.entry == decision.entry), None)
     if served is None or served.answer is None:
         return None
-    scope = blake2b(ask.partition, digest_size=6).hexdigest()
+    scope, slot = blake2b(ask.partition, digest_size=6).hexdigest(), ask.served.value
+    name = entry_id(slot.origin, slot.digest, call.tenant)
     return Hit(
-        f"e{ask.served.value.origin:x}.{request_digest(ask).hex()}", call.function.name, scope, ask.text, served.text,
-        served.answer, decision.similarity, decision.confidence, decision.detail,
+        f"{name}.{request_digest(ask).hex()}", call.function.name, scope, ask.text, served.text, served.answer,
+        decision.similarity, decision.confidence, decision.detail,
     )  # fmt: skip

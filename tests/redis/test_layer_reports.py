@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from redis_records import eventually
 from redis_servers import Server
 from test_layer_feed import BACKWARDS, FORWARDS, layer_on
 
-from cachelayer import Source
+from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
 from cachelayer.testing import Gate
 
 
@@ -103,3 +105,74 @@ async def test_what_a_tenant_reported_is_erased_with_its_answers(server: Server)
         assert server.do("XLEN", "cachelayer:a") == 1 == len(layer._tiers.apart)
         await layer.erase()
         assert server.do("EXISTS", "cachelayer:a") == 0 == len(layer._tiers.apart)
+
+
+async def evicted(server: Server, ask: Any, layer: CacheLayer) -> Outcome:
+    """The outcome of a request whose answer is in the store and no longer in memory."""
+    made: Outcome = await ask.outcome("wrong")
+    assert made.source is Source.BACKEND
+    for number in range(100):
+        for _ in range(2):
+            await ask(f"another {number}")
+    await layer.flush()
+    assert layer._keeper.by_id(made.id) is None
+    return made
+
+
+def small(server: Server) -> tuple[CacheLayer, Any]:
+    layer = CacheLayer(
+        store=server.url, semantic=False, policy=Policy(max_bytes=70_000, budgets=Budgets(store="2s"))
+    )
+    return layer, layer.wrap(Gate(lambda question: question * 50, opened=True), name="ask")
+
+
+async def test_an_answer_that_made_room_in_memory_is_reported_and_the_store_gives_it_no_more(
+    server: Server,
+) -> None:
+    """It was unknown, and served on."""
+    layer, ask = small(server)
+    async with layer:
+        made = await evicted(server, ask, layer)
+        assert await layer.report_wrong(made) and not await layer.report_wrong(made)
+        assert (await ask.outcome("wrong")).source is Source.BACKEND
+
+
+async def test_a_process_that_never_held_an_answer_reports_it_by_its_id(server: Server) -> None:
+    here, ask = small(server)
+    there, elsewhere = small(server)
+    async with here, there:
+        made = await ask.outcome("wrong")
+        await here.flush()
+        assert await there.report_wrong(made.id)
+        await eventually(lambda: here.stats()["entries"] == 0)
+        assert (await elsewhere.outcome("wrong")).source is Source.BACKEND
+
+
+async def test_what_took_an_answers_place_is_not_reported_with_it(server: Server) -> None:
+    layer, ask = small(server)
+    async with layer:
+        made = await ask.outcome("wrong")
+        await ask.refresh("wrong")
+        await layer.flush()
+        assert not await layer.report_wrong(made)
+        assert (await ask.outcome("wrong")).source is Source.MEMORY
+
+
+async def test_no_tenant_reports_what_another_ones_id_names_though_only_the_store_holds_it(
+    server: Server,
+) -> None:
+    layer, ask = small(server)
+    async with layer:
+        with layer.scope(tenant="acme"):
+            made = await evicted(server, ask, layer)
+        for other in ("other", "acm"):
+            with layer.scope(tenant=other):
+                assert not await layer.report_wrong(made)
+        with layer.scope(tenant="acme"):
+            assert (await ask.outcome("wrong")).source is Source.REDIS
+            assert await layer.report_wrong(made)
+            assert (await ask.outcome("wrong")).source is Source.BACKEND
+        common = await evicted(server, ask, layer)
+        with layer.scope(tenant="acme"):
+            assert not await layer.report_wrong(common)
+        assert await layer.report_wrong(common)
