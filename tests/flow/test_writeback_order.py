@@ -101,3 +101,27 @@ async def test_a_worker_that_was_cancelled_is_followed_by_another_on_the_same_lo
     async with asyncio.timeout(30):
         await handled.wait()
     assert written == [1, 2]
+
+
+async def test_what_is_called_off_is_dropped_and_counted_and_what_comes_later_is_handled() -> None:
+    written: list[int] = []
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def handle(batch: Sequence[int]) -> None:
+        begun.set()
+        await go.wait()
+        written.extend(batch)
+
+    queue: WriteBack[int] = WriteBack(handle, batch=1)
+    for item in (1, 2):
+        queue.offer(item, asyncio.get_running_loop())
+    await begun.wait()
+    waiting = asyncio.create_task(queue.drain())
+    await asyncio.sleep(0)
+    await queue.cancel()
+    async with asyncio.timeout(30):
+        assert await waiting
+    assert (len(queue), queue.dropped, queue.handled) == (0, 2, 0)
+    go.set()
+    queue.offer(3, asyncio.get_running_loop())
+    assert await queue.drain() and written == [3]
