@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -188,6 +188,17 @@ class Sampling(Protocol):
     def unchecked(self, function: str, scope: bytes, query: Query, served: int) -> None:
         """A check of this hit is over. Unless `observe` was told of it, it came to nothing: the backend failed, or gave
         no text."""
+
+
+@runtime_checkable
+class Supposing(Protocol):
+    """A decider that judges a call in flight as the entry that it will be."""
+
+    def supposing(
+        self, function: str, scope: bytes, query: Query, flights: Sequence[tuple[int, Query]]
+    ) -> AbstractContextManager[None]:
+        """Meanwhile the requests `flights` are entries, each of its own answer, under these ids; but for this query
+        alone, and nothing of it stays."""
 
 
 @runtime_checkable

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..flow.loops import running_loop
 from ..flow.reentrancy import WITHIN
-from ..protocols import Decider
+from ..protocols import Decider, Supposing
 from ..types import Candidate, Decision, Query
 
 MOST = 128
@@ -118,22 +119,37 @@ class InFlight:
         function: str,
         query: Query,
         near: Sequence[tuple[Candidate, Flight]],
+        entries: Sequence[Candidate],
         max_error_rate: float,
     ) -> tuple[Flight | None, Decision]:
         """The flight to join by the decider's rules, if any: each is an answer of its own, known for this moment.
 
-        Its answer is checked by nobody, as it is no entry's yet. `before` stays the request itself, under which the
-        verifier remembers what it judged of a pair.
+        It stands among the nearest `entries`, none of which may be served, as it will when it is one. Its answer is
+        checked by nobody, as it is no entry's yet. `before` stays the request itself, under which the verifier
+        remembers what it judged of a pair.
         """
         partition, query = near[0][1].partition, replace(query, checkable=False, before=query.first)
-        try:
-            for one, flight in near:
-                decider.stored(one.entry, function, partition, flight.query, f"\0in flight {one.entry}")
-            found = [one for one, _ in near]
-            decision = decider.decide(function, partition, query, found, max_error_rate)
-        finally:
-            for one, _ in near:
-                decider.forget(one.entry)
+        flights = [(one.entry, flight.query) for one, flight in near]
+        found = sorted([*(one for one, _ in near), *entries], key=lambda one: -one.similarity)
+        supposing = decider.supposing if isinstance(decider, Supposing) else partial(_stored, decider)
+        with supposing(function, partition, query, flights):
+            decision = decider.preview(function, partition, query, found, max_error_rate)
+            if decision.entry in dict(flights):
+                decision = decider.decide(function, partition, query, found, max_error_rate)  # counted
         chosen = next((flight for _, flight in near if flight.id == decision.entry), None)
         self.joined += chosen is not None
         return chosen, decision
+
+
+@contextmanager
+def _stored(
+    decider: Decider, function: str, partition: bytes, query: Query, flights: Sequence[tuple[int, Query]]
+) -> Iterator[None]:
+    """To a decider that supposes nothing they are entries meanwhile."""
+    try:
+        for entry, flight in flights:
+            decider.stored(entry, function, partition, flight, f"\0in flight {entry}")
+        yield
+    finally:
+        for entry, _ in flights:
+            decider.forget(entry)

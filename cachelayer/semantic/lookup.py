@@ -147,7 +147,7 @@ class Lookup(Lifetime):
             return None
         with self._lock:
             flight, ask.decision = self.inflight.judge(
-                self.decider, ask.function, query, near, ask.max_error_rate
+                self.decider, ask.function, query, near, ask.candidates, ask.max_error_rate
             )
         return flight or self._doubted(ask, [one for one, _ in near])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cachelayer.protocols import Decider, Verifier
 from cachelayer.semantic.evidence.decide import EvidenceDecider
-from cachelayer.semantic.evidence.neighbours import Metric
+from cachelayer.semantic.evidence.metric import Metric
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Decision, Query, Reason, Turn
 

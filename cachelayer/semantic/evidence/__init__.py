@@ -7,6 +7,7 @@ true corrects that risk; a ledger spends the error budget.
 decide          `EvidenceDecider`: decide, observe, and what a hit costs: start here
 judging         which answer the candidates support, and its predicted risk
 neighbours      the vote: kernels, ridge regression, records of answers
+metric          which directions of the embedding separate the answers
 wording         what words add to it: guards with a record, words that go with an answer
 risk            the two logistic regressions
 calibration     corrects predicted risks by what came true
@@ -16,6 +17,7 @@ principals      whose evidence counts how far
 register        the bounded table of functions and scopes
 function        what all scopes of one function share
 scope           what is remembered of one scope
+supposed        what it would know if requests in flight had their answers
 prose           do two prose answers say the same?
 nearness        a decider for vectors of the owner's, where there is no text
 """

@@ -12,7 +12,7 @@ from ..pairs.verifier import PairVerifier
 from .checks import Case, Checks
 from .function import Account
 from .judging import Judge, Judgement
-from .neighbours import Vector
+from .metric import Vector
 from .principals import Lesson
 from .prose import Voices
 from .risk import Prior

@@ -2,9 +2,8 @@
 
 Every labelled request (a miss that the backend answered, a checked hit) adds its vector to the sum of its answer.
 `Metric` keeps the inverse scatter of all of them, so that `x @ metric @ sum(answer)` is the prediction of a ridge
-regression from request to answer (Hoerl & Kennard 1970; updated in O(d^2) by Sherman & Morrison 1950). Its margin over
-the runner-up says more than any cosine: it knows which directions of the embedding separate the answers of this
-function.
+regression from request to answer. Its margin over the runner-up says more than any cosine: it knows which directions of
+the embedding separate the answers of this function.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .metric import Metric, Vector
 from .wording import WORDING, Record, Signatures, WordCounts
 from .wording import read as read_words
-
-Vector = NDArray[np.float32]
 
 FEATURES: Final = (
     "top", "rival", "vote", "wide_vote", "centroid", "centroid_margin", "ridge", "ridge_margin", "leverage",
@@ -63,26 +60,6 @@ class Reading(NamedTuple):
     """The guards that object to all of the nearest entries that hold `answer`."""
     features: list[float]
     """In the order of FEATURES."""
-
-
-class Metric:
-    """The inverse of I + sum of x x', for the requests of one function."""
-
-    def __init__(self, dimension: int) -> None:
-        self.inverse = np.eye(dimension, dtype=np.float32)
-        self._last: tuple[Vector, Vector] | None = None
-        """The last vector asked for since something was added, and its product."""
-
-    def bend(self, x: Vector) -> Vector:
-        """`inverse @ x`, not to be changed: asked for when a request is judged, and again when it teaches."""
-        if self._last is None or self._last[0] is not x:
-            self._last = x, self.inverse.dot(x)
-        return self._last[1]
-
-    def add(self, x: Vector) -> None:
-        px = self.bend(x)
-        self._last = None
-        self.inverse -= np.multiply.outer(px, px / (1.0 + float(x.dot(px))))
 
 
 class Shared:

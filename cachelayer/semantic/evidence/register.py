@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, Final
 
@@ -10,6 +12,7 @@ from ...types import Query
 from .function import Account, Function
 from .risk import Prior
 from .scope import Scope
+from .supposed import supposed
 from .wording import Signatures
 
 OLDEST: Final = 64
@@ -55,6 +58,12 @@ class Register:
         """The scope at (function, key), or None if it is gone."""
         fn = self._functions.get(place[0]) if place is not None else None
         return fn.scopes.get(place[1]) if fn is not None and place is not None else None
+
+    def supposing(
+        self, function: str, scope: bytes, query: Query, flights: Sequence[tuple[int, Query]]
+    ) -> AbstractContextManager[None]:
+        """Meanwhile requests in flight, by these ids, are entries, each with an answer of its own, to this query."""
+        return supposed(self._scope(self._function(function, query), scope), query, flights)
 
     def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
         """Whether an entry's answer counts as the same as `answer`; None if either is unknown."""

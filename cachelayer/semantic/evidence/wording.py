@@ -99,6 +99,13 @@ class WordCounts:
             for word, _ in mine.most_common()[: -_WORDS_PER_ANSWER // 4 : -1]:
                 del mine[word]
 
+    def unlearn(self, words: Sequence[str]) -> None:
+        """What all answers share is as before these words of one request were learned."""
+        self.requests -= 1
+        self.words.subtract(distinct := set(words) & self.words.keys())
+        for word in [word for word in distinct if not self.words[word]]:
+            del self.words[word]
+
     def merge(self, kept: int, gone: int) -> None:
         self.by_answer.setdefault(kept, Counter()).update(self.by_answer.pop(gone, Counter()))
 

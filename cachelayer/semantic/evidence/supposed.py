@@ -1,0 +1,34 @@
+"""What a scope would know of a request if those in flight had their answers, each another one.
+
+An answer with which no request is labelled is none that the risk model knows from anywhere: it would seem doubtful
+whatever the texts say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from ...types import Query
+from .scope import Scope
+
+
+@contextmanager
+def supposed(here: Scope, query: Query, flights: Sequence[tuple[int, Query]]) -> Iterator[None]:
+    """Requests in flight, by the ids under which they are candidates, are entries meanwhile; nothing of it stays."""
+    hood, words, fits = here.hood, here.hood.word_counts, [one for one in flights if not one[1].turns]
+    read = {entry: hood.shared.signatures(flight.text).words for entry, flight in fits}
+    for entry, _ in flights:
+        here.keep(entry, f"\0in flight {entry}")
+    for entry, flight in fits:
+        hood.answers.add(here.entries[entry], flight.vector, flight.principal)
+        words.learn(here.entries[entry], read[entry])
+    hood.metric.suppose(query.vector, [flight.vector for _, flight in fits])
+    try:
+        yield
+    finally:
+        hood.metric.recall()
+        for said in read.values():
+            words.unlearn(said)
+        for entry, _ in flights:
+            here.drop(entry)
