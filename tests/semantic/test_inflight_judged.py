@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cachelayer.semantic.evidence.judging import PROVEN
 from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.semantic.inflight import InFlight
+from cachelayer.testing import Gate
 from cachelayer.types import Candidate, Decision, Query
 
+from .test_inflight import BACKWARDS, FORWARDS, make
 from .test_one_off import DIMENSION, World
 
 Floats = NDArray[np.float64]
@@ -48,6 +52,24 @@ def joined(world: World, first: Query, second: Query, near: list[Candidate]) -> 
 
 def question(world: World, x: Floats, number: int, which: str, principal: str = "") -> Query:
     return Query(f"q{number} {which}", unit(x), principal=principal)
+
+
+async def test_in_a_scope_with_a_history_near_duplicates_wait_for_one_call() -> None:
+    gate, layer = Gate(opened=True), make()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        for number in range(PROVEN + 10):
+            await ask(f"what is thing{number} of kind{number} made of")
+            await layer.flush()
+        gate.close()
+        callers = [asyncio.create_task(ask.outcome(q)) for q in (FORWARDS, BACKWARDS)]
+        tier = layer._similar
+        assert tier is not None
+        while len(tier.inflight) + tier.inflight.joined < 2:
+            await asyncio.sleep(0)
+        gate.open()
+        first, near = await asyncio.gather(*callers)
+    assert (first.answer, near.match, tier.inflight.joined) == (near.answer, "similar", 1)
 
 
 async def test_it_has_the_risk_of_an_entry_whose_answer_has_just_been_made() -> None:
