@@ -173,6 +173,13 @@ class Arrivals:
             call.tenant, ask.turns, self.similar.embedder.identity, ask.query.vector,
         )  # fmt: skip
 
+    def call_of(self, function: str, slot: Slot) -> Call:
+        """As if the call that made an entry were under way."""
+        call = Call(self.functions[function], (), {}, None, never)
+        call.tenant = self.keeper.tenant_of(slot.scope)
+        call.digest, call.canonical = slot.digest, slot.canonical
+        return call
+
     def plain(self, call: Call, slot: Slot) -> Findable:
         """What to store of an entry that is only found word for word."""
         until = slot.stale_until + self.clock.time() - self.clock.monotonic()

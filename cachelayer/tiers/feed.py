@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ..exact.wire.writer import encodes
 from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
-from ..semantic.asks import State
+from ..semantic.asks import Entry, State
 from ..types import Findable, Reason, Record
 from .arrivals import Arrivals, Elsewhere, Indexed, Plain, marks_of, owners_of
 from .shared import SharedTier
@@ -42,6 +44,7 @@ class FeedFollower(Elsewhere):
         self._shared, self._feed = shared, feed
         told = shared.invalidations
         told.lost, told.outdated, told.forgotten = self._begin_again, arrivals.outdated, arrivals.forget
+        arrivals.similar.outdated = self.let_go
         self._reports = (
             reports if isinstance(reports := getattr(shared.store, "reports", None), Reports) else None
         )
@@ -79,6 +82,22 @@ class FeedFollower(Elsewhere):
         self._findable.add({item.key: item for item in items})
         await self._publish()
 
+    def let_go(self, left: Sequence[tuple[Entry, str]]) -> None:
+        """The decider serves these no more, since answers changed, or too many were wrong."""
+        self.arrivals.background.spawn(partial(self._announce_plain, left), owed=True)
+
+    async def _announce_plain(self, left: Sequence[tuple[Entry, str]]) -> None:
+        """Announce them as found word for word alone, so that nobody takes them in from now on."""
+        for number, (entry, _) in enumerate(left, 1):
+            slot = entry.value
+            call = self.arrivals.call_of(entry.function, slot)
+            if slot.resident and encodes(call.tenant or ""):
+                item = self.arrivals.plain(call, slot)
+                self._findable.add({item.key: item})
+            if number % BATCH == 0:
+                await self._publish()
+        await self._publish()
+
     async def _publish(self) -> None:
         if self._shared.breaker.state == "closed":
             await self._findable.tell()
@@ -110,7 +129,8 @@ class FeedFollower(Elsewhere):
             for item in items:
                 if not self._ready():
                     return
-                if not self.arrivals.known(item) and not await self._fetch(item) and place.tries < TRIES:
+                wanted = item.partition and not self.arrivals.known(item)  # without one it was let go of
+                if wanted and not await self._fetch(item) and place.tries < TRIES:
                     place.tries += 1
                     return
             place.after, place.tries = after, 0

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..exact.wire.entry_log import EntryLog
-from ..keep.call import Call
 from ..semantic.asks import Entry
-from .arrivals import Arrivals, never
+from .arrivals import Arrivals
 from .records import record_of
 
 STEP = 32
@@ -36,8 +35,7 @@ class Outdated:
 
     def _keep_plain(self, entry: Entry, author: str) -> None:
         arrivals, slot = self._arrivals, entry.value
-        call = Call(arrivals.functions[entry.function], (), {}, None, never)
-        call.tenant, call.principal = arrivals.keeper.tenant_of(slot.scope), author
-        call.digest, call.canonical = slot.digest, slot.canonical
+        call = arrivals.call_of(entry.function, slot)
+        call.principal = author
         record = record_of(call, slot, arrivals.keeper, arrivals.codec)
         self._log.put(slot.id, arrivals.plain(call, slot), record)
