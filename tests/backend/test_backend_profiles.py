@@ -33,6 +33,7 @@ from triton_server import HERE, TritonServer
 
 from cachelayer.errors import ConfigurationError
 
+GUIDE = Path(__file__).parents[2] / "docs" / "serving-misses.md"
 LLAMA_8B = ModelShape(
     name="meta-llama/Llama-3.1-8B-Instruct",
     parameters=8.03e9,
@@ -136,6 +137,18 @@ def test_the_kinds_differ_as_their_names_say() -> None:
     assert fast["scheduler_config"]["capacity_scheduler_policy"] == "GUARANTEED_NO_EVICT"
     large = EngineProfile.latency(LLAMA_70B, GPUS["H200"], context=8192, weights="fp8")
     assert large.llm_kwargs()["tensor_parallel_size"] == 4
+
+
+def test_the_guide_lists_every_value_in_which_the_kinds_differ() -> None:
+    kinds = ("latency", "balanced", "throughput")
+    rows = dict(re.findall(r"^\| `(\w+)` (\|.*?\|.*?\|.*?)\|", GUIDE.read_text(), re.MULTILINE))
+    profiles = [make(kind, LLAMA_8B, GPUS["B200"], context=2048) for kind in kinds]
+    values = [{s.name.split(".")[-1]: s.value for s in profile.settings} for profile in profiles]
+    differ = {name for name in values[2] if len({one.get(name) for one in values}) > 1}
+    assert differ <= rows.keys()
+    assert len(differ) == 6 and "differ in six values" in GUIDE.read_text()
+    for name in differ - {"max_batch_size", "capacity_scheduler_policy"}:
+        assert [int(cell) for cell in rows[name].split("|")[1:4]] == [one.get(name, 0) for one in values], name
 
 
 @pytest.mark.parametrize(
