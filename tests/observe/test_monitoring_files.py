@@ -90,6 +90,7 @@ def test_the_gateway_of_compose_is_installed_from_the_sources_and_starts(
     sources = [volume.split(":")[0] for volume in gateway["volumes"] if ":/sources" in volume]
     assert [(MONITORING / path / "pyproject.toml").is_file() for path in sources] == [True]
     assert "'/tmp/cachelayer[serve,metrics,redis,cpu,local]'" in gateway["command"]
+    assert '"mkdir -p /tmp/cachelayer' in gateway["command"], "a container that starts again still has it"
     served = re.sub(
         r"\$\{\w+:\?[^}]*\}", "http://127.0.0.1:1", gateway["command"].split("cachelayer serve")[1]
     )
