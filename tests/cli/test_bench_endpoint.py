@@ -102,7 +102,7 @@ async def test_why_requests_were_misses_is_told(
         figures = json.loads(await asyncio.to_thread(Path("told.json").read_text))
     told = capsys.readouterr().out
     assert figures["arms"]["with cache"]["misses"] == why
-    assert all(f"why misses: {reason} {n}" in told for reason, n in why.items())
+    assert all(f"misses by reason: {reason} {n}" in told for reason, n in why.items())
     assert ("2 requests named no caller, and nothing is kept for those: set OPENAI_API_KEY" in told) == (
         "no-principal" in why
     )

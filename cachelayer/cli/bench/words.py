@@ -42,7 +42,7 @@ def summary(arm: Mapping[str, Any]) -> list[str]:
     if rate is not None:
         said.append(f"{rate['value']:.1%} hits ({rate['low']:.1%} to {rate['high']:.1%})")
     if arm["misses"]:
-        said.append(f"why misses: {', '.join(f'{why} {n}' for why, n in arm['misses'].items())}")
+        said.append(f"misses by reason: {', '.join(f'{why} {n}' for why, n in arm['misses'].items())}")
     good = arm["goodput"]
     if good is not None:
         said.append(f"goodput {good['rate']:,.1f}/s ({good['share']:.1%} within the SLO)")
