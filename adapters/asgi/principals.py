@@ -21,6 +21,7 @@ import orjson
 
 from cachelayer.checks import unquoted
 from cachelayer.errors import ConfigurationError
+from cachelayer.types import Reason
 
 HttpScope = Mapping[str, Any]
 CREDENTIALS = (b"authorization", b"cookie", b"api-key", b"x-api-key")
@@ -157,6 +158,12 @@ def _unpacked(part: str) -> bytes:
     return base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
 
 
+class NoName(TypeError):
+    """What `principal=` returned names nobody. Its words quote nothing of a request, so that the log has them."""
+
+    reason = Reason.FAULT
+
+
 class Principals:
     """Tells whose a request is. Raises ConfigurationError at construction."""
 
@@ -197,7 +204,7 @@ class Principals:
         found = self._resolver(scope)
         name: object = await found if inspect.isawaitable(found) else found
         if name is True:  # a predicate would make one tenant of all
-            raise TypeError("principal= gave True: return the tenant's name, or None")
+            raise NoName("it returned True: return the tenant's name, or None")
         if name:
             return Principal(f"named:{name}", False, digest)
         return Principal(None, False, digest) if self._public and not credentials else None

@@ -18,6 +18,8 @@ QUIET = 60.0
 """Least seconds between two log lines of one stage."""
 _PROMPTLESS = {"warm-up"}
 """Stages that know of no prompt, so that whatever they raise may be quoted."""
+_OWNERS = {"principal", "authorize", "trust"}
+"""Stages that are functions of the owner's, as `of` says of others: where in them the fault is can be told."""
 _OURS = __name__.partition(".")[0]
 
 
@@ -45,7 +47,8 @@ class Faults:
         if now - self._logged.get((stage, of), -QUIET) >= QUIET:
             self._logged[stage, of] = now
             quoted = str(fault) if stage in _PROMPTLESS else ""
-            more = f" ({quoted})" if quoted else _more(fault, stage if of else None)
+            owners = stage if of or stage in _OWNERS else None
+            more = f" ({quoted})" if quoted else _more(fault, owners)
             where = f"{stage} of {of}" if of else f"stage {stage}"
             then = "its answers are returned and not stored" if of else "requests are answered without it"
             _log.warning("%s failed with %s%s; %s", where, name, more, then)

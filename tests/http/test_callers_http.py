@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +122,19 @@ async def test_functions_inside_handlers_know_which_caller_of_the_tenant_asks(na
     assert len(callers) == 1
     await client.post("/", b"", **eve | other)
     assert len(callers) == 2
+
+
+async def test_the_log_says_where_in_a_callable_of_the_owner_the_fault_is(
+    upstream: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(scope: Any) -> Any:
+        raise ValueError("Bearer a")
+
+    at = f"ValueError at {Path(__file__).name}:{fails.__code__.co_firstlineno + 1}; requests"
+    for name in ("principal", "authorize", "trust"):
+        given: Any = {"principal": Header("x-tenant"), name: fails}
+        client = Client(CacheLayerMiddleware(upstream, layer=CacheLayer(semantic=False), **given))
+        for _ in range(2):
+            assert (await client.chat("x", headers={"x_tenant": "acme"})).status == 200
+        assert f"stage {name} failed with {at} are answered without it" in caplog.text
+    assert "Bearer a" not in caplog.text
