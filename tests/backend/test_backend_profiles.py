@@ -148,7 +148,8 @@ def test_the_guide_lists_every_value_in_which_the_kinds_differ() -> None:
     assert differ <= rows.keys()
     assert len(differ) == 6 and "differ in six values" in GUIDE.read_text()
     for name in differ - {"max_batch_size", "capacity_scheduler_policy"}:
-        assert [int(cell) for cell in rows[name].split("|")[1:4]] == [one.get(name, 0) for one in values], name
+        told = [int(cell) for cell in rows[name].split("|")[1:4]]
+        assert told == [one.get(name, 0) for one in values], name
 
 
 @pytest.mark.parametrize(
