@@ -24,6 +24,7 @@ from .middleware import AZURE, ROUTES, CacheLayerMiddleware
 from .principals import Header, JwtClaim, Resolver
 from .routes import CHAT, COMPLETIONS, JsonRoute, Route, Unreadable, Wanted
 from .scope import ScopeMiddleware
+from .settings import VARY
 
 __all__ = [
     "AZURE",
@@ -31,6 +32,7 @@ __all__ = [
     "COMPLETIONS",
     "EMBEDDINGS",
     "ROUTES",
+    "VARY",
     "CacheLayerMiddleware",
     "EmbeddingsRoute",
     "Header",

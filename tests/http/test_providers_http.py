@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgi_client import Client
-from cachelayer.adapters.asgi import CacheLayerMiddleware, JsonRoute, Route
-from cachelayer.adapters.asgi.settings import VARY
+from cachelayer.adapters.asgi import VARY, CacheLayerMiddleware, JsonRoute, Route
 from cachelayer.adapters.openai_wire import body_of
 from upstream import Upstream
 
@@ -97,3 +98,9 @@ def test_what_pads_chunks_is_no_part_of_the_whole_that_they_make() -> None:
     delta = {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}
     made = body_of([{"id": "1", "choices": [delta], "obfuscation": "C63r", "provider": "p"}])
     assert "obfuscation" not in made and made["provider"] == "p"
+
+
+def test_the_guide_names_the_headers_that_are_part_of_every_key() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "headers.md").read_text()
+    listed = guide.split("By default these are ")[1].split(". A list of your own")[0]
+    assert sorted(re.findall("`([^`]+)`", listed)) == sorted(name.decode() for name in VARY)
