@@ -95,7 +95,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.05)
 
 
-def begin(url: str, replica: Replica) -> None:
+def begin(url: str, replica: Replica, loop: asyncio.Runner) -> None:
     """Until it answers: on a busy machine Triton may say that it is ready while it takes its model for dead."""
 
     async def asked() -> None:
@@ -105,7 +105,7 @@ def begin(url: str, replica: Replica) -> None:
     for tries_left in (2, 1, 0):
         replica.start()
         try:
-            asyncio.run(asked())
+            loop.run(asked())
             return
         except BackendError as fault:
             replica.stop()
@@ -199,13 +199,14 @@ def main() -> int:
     options = parser.parse_args()
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        loop = stack.enter_context(asyncio.Runner())  # gRPC complains of what is left of one that ended before
         found = replicas(work)
         for one, replica in found.items():
-            begin(one, replica)
+            begin(one, replica, loop)
             stack.callback(replica.stop)
         print(f"two replicas: {', '.join(found)}", flush=True)
         url = stack.enter_context(gateway([*found]))
-        seen = asyncio.run(traffic(url, next(iter(found.values())), options))
+        seen = loop.run(traffic(url, next(iter(found.values())), options))
     for what, count in sorted(seen.items()):
         print(f"{count:6}  {what}")
     return 1 if any(what.isupper() for what in seen) else 0

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def run(name: str, *arguments: str) -> str:
     command = [sys.executable, str(ROOT / "examples" / name), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return done.stdout
 
 
