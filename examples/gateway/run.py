@@ -199,7 +199,7 @@ def main() -> int:
     options = parser.parse_args()
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        loop = stack.enter_context(asyncio.Runner())  # gRPC complains of what is left of one that ended before
+        loop = stack.enter_context(asyncio.Runner())  # one for all: gRPC complains where another ended before
         found = replicas(work)
         for one, replica in found.items():
             begin(one, replica, loop)
