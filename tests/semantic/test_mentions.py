@@ -23,6 +23,10 @@ OTHER = [
     ),
     ('What is meant by "let\'s eat grandma"?', 'What is meant by "let\'s eat, grandma"?'),
     ("There is a typo in my name: jon", "There is a typo in my name: Jon"),
+    ("Is recieve spelled correctly?", "Is receive spelled correctly?"),
+    ("Did I spell neccessary right?", "Did I spell necessary right?"),
+    ("Check the spelling of wierd", "Check the spelling of weird"),
+    ("Is it spelled seperate?", "is it spelled separate"),
     ("what does ; do in a shell", "what does , do in a shell"),
     ("When should I use \u201c and \u201d in a text", "When should I use \u2018 and \u2019 in a text"),
 ]
@@ -34,6 +38,8 @@ SAME = [
     ("hello , how do I reset the hub", "hello, how do I reset the hub"),
     ("there is a typo in my name. how do i fix it", "There is a typo in my name. How do I fix it?"),
     ("I have two letters: how do i send them", "i have two letters, how do I send them?"),
+    ("How do you spell accomodate?", "How do you spell accommodate?"),
+    ("What does definately mean?", "What does definitely mean?"),
 ]
 
 

@@ -32,6 +32,7 @@ from ..text.reading import Reading
 from ..text.reading_cache import ReadingCache
 from ..text.repeats import LEAST as LEAST_WORDS
 from ..text.signature import Signature
+from ..text.slips import misspelt
 from ..text.words import Words, words
 from ..weights import load_judge
 from .contexts import Said, measures, serious, stands, too_long
@@ -259,7 +260,7 @@ def late(a: Reading, b: Reading, table: Words, *, scene: bool = False) -> str:
     """The name of a guard that forbids a pair that all others let pass, or ''. Few pairs come so far."""
     if compounds(a, b, table) or strangers(a, b, table):
         return "strangers"
-    if mentions(a, b):
+    if mentions(a, b) or misspelt(a, b, table.spelling):
         return "mention"
     if called(a, b):
         return "names"

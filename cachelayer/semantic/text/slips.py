@@ -6,11 +6,21 @@ two letters may be swapped, and a space may have come too early or too late: 'wh
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from .lexicon import FUNCTION_WORDS
 from .reading import Reading
 from .repeats import SPELLED, few, named
 from .spelling import LEAST, Spelling
 from .words import slip
+
+_SPELT: Final = frozenset(
+    "spell spells spelled spelt spelling typo typos misspelled misspelt misspelling misspellings proofread".split()
+)
+"""With one of these it is asked how a word is written; `SPELLED` also has those about what it means."""
+_HOW: Final = re.compile(r"\bhow\b.*\bspel", re.IGNORECASE)
+"""'How do you spell recieve': the answer is the right spelling, of whichever was written."""
 
 
 def slipped(a: Reading, b: Reading, spelling: Spelling) -> bool:
@@ -24,6 +34,18 @@ def slipped(a: Reading, b: Reading, spelling: Spelling) -> bool:
     differ = [(x, y) for x, y in zip(mine, theirs, strict=True) if x != y]
     return len(differ) <= few(len(mine)) and all(
         _meant(x, y, a.text, spelling) or _meant(y, x, b.text, spelling) for x, y in differ
+    )
+
+
+def misspelt(a: Reading, b: Reading, spelling: Spelling) -> bool:
+    """Both ask how a word is written, which one of them writes wrong: 'is recieve spelled right' / 'is receive ...'."""
+    mine, theirs = set(a.core), set(b.core)
+    if _SPELT.isdisjoint(mine) or _SPELT.isdisjoint(theirs) or (_HOW.search(a.text) and _HOW.search(b.text)):
+        return False
+    return any(
+        _meant(x, y, a.text, spelling) or _meant(y, x, b.text, spelling)
+        for x in mine - theirs
+        for y in theirs - mine
     )
 
 
