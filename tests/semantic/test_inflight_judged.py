@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,17 @@ async def test_what_is_supposed_of_it_leaves_nothing_behind() -> None:
     joined(world, first, second, entries(world, second.vector))
     assert state() == before
     assert np.array_equal(hood.metric.bend(second.vector), hood.metric.inverse.dot(second.vector))
+
+
+async def test_nothing_is_left_behind_either_where_it_cannot_be_supposed() -> None:
+    world = learned()
+    x = world.rng.normal(size=DIMENSION)
+    first, second = question(world, x, 100, "one"), question(world, x + 0.1, 100, "two")
+    before = len(scope(world).entries), scope(world).hood.word_counts.requests
+    other = replace(first, vector=np.ones(DIMENSION + 1, np.float32))
+    with pytest.raises(ValueError), world.decider.supposing("f", b"", second, [(-1, first), (-2, other)]):
+        pass
+    assert (len(scope(world).entries), scope(world).hood.word_counts.requests) == before
 
 
 async def test_that_of_another_principal_is_joined_on_the_word_of_the_two_texts_alone() -> None:
