@@ -71,10 +71,10 @@ class Checks(Register):
 
     def _sample(self, case: Case, entry: int, account: Account, judged: Judgement) -> bool:
         """Whether to check this hit. A hit that may be checked and is not drawn counts in the estimate at once."""
-        here = case.here
-        draw = self._draw(case, account, judged)
-        probability = draw.probability if case.query.checkable else 0.0
-        if probability <= 0.0:
+        if not case.query.checkable:
+            return False
+        here, draw = case.here, self._draw(case, account, judged)
+        if (probability := draw.probability) <= 0.0:
             return False
         if judged.repeat:
             drawn = self._random() < probability
