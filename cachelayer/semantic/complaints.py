@@ -9,17 +9,26 @@ Reports of no named principal are the owner's.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 FREE: Final = 30
 """Answers of others that one principal may take from a scope in an hour, whatever others report."""
 HOUR: Final = 3600.0
 _SCOPES: Final = 256
-OLDEST: Final = 64
-"""Scopes longest without a report among which the one to forget is chosen."""
+_OLDEST: Final = 64
+"""Scopes longest unused among which the one to forget is chosen."""
 _REPORTERS: Final = 256
 _ACCUSED: Final = 1024
+
+
+def forget_least(scopes: OrderedDict[bytes, T], counted: Callable[[T], int]) -> None:
+    """Make room: of the scopes longest unused the one with the least `counted` goes."""
+    oldest = islice(scopes.items(), _OLDEST)
+    del scopes[min(oldest, key=lambda one: counted(one[1]))[0]]
 
 
 class Complaints:
@@ -59,8 +68,7 @@ class Complaints:
             hour = _Hour(now)
         self._scopes[scope] = hour
         if len(self._scopes) > _SCOPES:
-            oldest = islice(self._scopes.items(), OLDEST)
-            del self._scopes[min(oldest, key=lambda one: one[1].counted * (now - one[1].began < HOUR))[0]]
+            forget_least(self._scopes, lambda hour: hour.counted * (now - hour.began < HOUR))
         return hour
 
 

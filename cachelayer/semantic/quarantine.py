@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Sequence
-from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from ..types import Candidate
 from .answers import normalize
 from .asks import Ask
-from .complaints import Complaints
+from .complaints import HOUR, Complaints, forget_least
 
 NEAR: Final = 0.6
 """Cosine from which being the nearest entry of a text counts."""
@@ -35,10 +34,8 @@ UNLIKE: Final = 0.55
 """Mean cosine between the texts of a hub, at most; one meaning's stay above (see docs/decisions.md)."""
 ANSWERS: Final = 4
 """True answers that must be known, most of which must not be the entry's, before it is called a hub."""
-HOUR: Final = 3600.0
 _TRACKED = 512
 _QUOTAS = 4096
-_OLDEST = 64
 
 
 class Hubs:
@@ -151,8 +148,7 @@ class Quota:
             counts[principal] = written + 1
         self._scopes[scope] = began, total + allowed, counts
         if len(self._scopes) > _QUOTAS:
-            oldest = islice(self._scopes.items(), _OLDEST)
-            del self._scopes[min(oldest, key=lambda one: one[1][1] * (now - one[1][0] < HOUR))[0]]
+            forget_least(self._scopes, lambda one: one[1] * (now - one[0] < HOUR))
         return allowed
 
 
