@@ -24,8 +24,8 @@ PARTING = 5.0
 """Seconds that a TLS client has for its goodbye when the process ends. Those that pool connections answer ours when
 they next use one; asyncio waits 30 seconds for that."""
 LINGERING = 0.5
-"""Seconds for which a connection without a request stays open when the process ends: closed at once, one in some
-hundred requests of busy clients met a connection that was just being closed."""
+"""Seconds for which a connection without a request stays open when the process ends: closed at once, one in a
+thousand requests of busy clients met a connection that was just being closed."""
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _OFFER = re.compile(rb"\r\nupgrade:[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _PART = re.compile(rb"\r(\n(u|up|upg|upgr|upgra|upgrad|upgrade|upgrade:[^\r\n]*\r?)?)?\Z", re.IGNORECASE)
