@@ -14,7 +14,6 @@ import gzip
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ from cachelayer.semantic.evidence.neighbours import FEATURES, Shared
 from cachelayer.semantic.evidence.risk import Prior
 from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.semantic.pairs.verifier import PairVerifier
-from cachelayer.types import Candidate, Query
+from cachelayer.types import Query
 
 from .data import Stream, load, vectors
 from .edits import edit, trapped
@@ -148,8 +147,11 @@ def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tupl
         x, name = stream.vectors[row], stream.classes[row]
         query, found = Query(text, x), shelf.search(x)
         known = scope.known(found)
-        judge = partial(_judge, verifier, query, found)
-        reading = scope.hood.read(x, text, known, len(scope.entries), judge)
+        reading = None
+        if known:
+            reading = scope.hood.read(x, text, known, len(scope.entries))
+            judged = verifier.judge(query, [found[i] for i in reading.asked])
+            reading = reading.heard([p for p, _ in judged])
         served = False
         if reading is not None:
             rows.append(np.array(reading.features))
@@ -164,12 +166,6 @@ def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tupl
         if not served:
             scope.keep(shelf.add(row, name), name)
     return np.array(rows), np.array(right)
-
-
-def _judge(
-    verifier: PairVerifier, query: Query, found: Sequence[Candidate], places: Sequence[int]
-) -> list[float]:
-    return [p for p, _ in verifier.judge(query, [found[i] for i in places])]
 
 
 Part = tuple[Floats, NDArray[np.bool_], float]

@@ -175,7 +175,8 @@ def test_what_a_cold_scope_serves_does_not_hang_on_what_is_read_for_learning() -
             Query(text, VECTOR),
             [candidate("where are the 3 rules?", 0.99), candidate("rules", 0.5, 2)],
         )
-        short, whole = d._judge(fn, here, query, found), d._judge(fn, here, query, found, learning=True)
+        short = d._judge(fn, here, query, found, fn.account(0.05))
+        whole = d._judge(fn, here, query, found, None)
         assert short is not None
         assert whole is not None
         assert (short.place, short.answer, short.risk, short.guard) == (

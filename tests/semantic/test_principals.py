@@ -70,10 +70,11 @@ def test_a_scope_is_as_cautious_as_it_was_wrong_and_never_bolder_than_the_functi
     caution = Caution()
     for _ in range(1000):
         caution.learn(0.01, True)
-    assert caution.factor == 1.0
+    assert caution.raised(0.01) == 0.01
     for _ in range(60):
         caution.learn(0.01, False)
-    assert caution.factor > 3.0
+    assert caution.raised(0.01) > 0.03
+    assert caution.raised(0.9) < 1.0
 
 
 def _teach(decider: EvidenceDecider, scope: bytes, principal: str, wrong: bool, rng: random.Random) -> None:
@@ -99,8 +100,8 @@ def test_through_the_decider_one_liar_moves_its_own_scope_and_no_other() -> None
     fn = decider._functions["f"]
     after = fn.pairs.state()
     assert all(np.allclose(a, b) for a, b in zip(before, after, strict=True))
-    assert fn.scopes[b"own"].caution.factor > 1.5
-    assert fn.scopes[b"other"].caution.factor == 1.0
+    assert fn.scopes[b"own"].caution.raised(0.01) > 0.015
+    assert fn.scopes[b"other"].caution.raised(0.01) == 0.01
 
 
 def test_what_a_scopes_own_warning_asked_for_wears_off_with_labels_though_nothing_is_served() -> None:

@@ -94,7 +94,7 @@ class EvidenceDecider(Checks):
         if bound <= 0.0:
             return Decision(None, 0.0, nearest, Reason.OFF)
         case = self._case(function, scope, query)
-        judged = self._judge(case.fn, case.here, query, candidates)
+        judged = self._judge(case.fn, case.here, query, candidates, case.fn.account(bound))
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
         return self._weigh(case, candidates[judged.place], judged, bound, counted=counted)
@@ -122,10 +122,9 @@ class EvidenceDecider(Checks):
         self, case: Case, chosen: Candidate, judged: Judgement, bound: float, *, counted: bool
     ) -> Decision:
         """Serve the chosen candidate if its risk fits the budget. `counted`: charge the budget, maybe draw a check."""
-        fn, caution = case.fn, case.here.caution
-        if (factor := caution.factor) > 1.0:
-            judged = judged._replace(risk=min(0.999, judged.risk * factor))
-        account = fn.account(bound)
+        fn, account = case.fn, case.fn.account(bound)
+        if (raised := case.here.caution.raised(judged.risk)) > judged.risk:
+            judged = judged._replace(risk=raised)
         decision = self._choose(case, account, chosen, judged)
         if counted and decision.doubted is None and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
@@ -184,7 +183,7 @@ class EvidenceDecider(Checks):
         read, query = query, query.first
         case = self._case(function, scope, query)
         fn, here = case.fn, case.here
-        if (judged := self._judge(fn, here, query, candidates, learning=True)) is not None:
+        if (judged := self._judge(fn, here, query, candidates, None)) is not None:
             judged = self._judge.closer(fn, judged, read, candidates)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY

@@ -9,7 +9,7 @@ the embedding separate the answers of this function.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,8 +25,7 @@ FEATURES: Final = (
 )  # fmt: skip
 """Names of the columns of a reading, in order."""
 
-Judge = Callable[[list[int]], list[float]]
-"""Places of candidates to the probability, from the texts alone, that each takes the same answer."""
+PAIR, PAIR_RIVAL = FEATURES.index("pair"), FEATURES.index("pair_rival")
 CLOSE: Final = 0.1
 """How much less similar a rival may be and still be read as a pair."""
 _LOOKED_THROUGH: Final = 256
@@ -58,8 +57,18 @@ class Reading(NamedTuple):
     """How many labelled requests `answer` has."""
     objected: tuple[int, ...]
     """The guards that object to all of the nearest entries that hold `answer`."""
+    asked: list[int]
+    """Places of the nearest candidate that holds `answer` and, if there is one as near, of its nearest rival: whether
+    their texts take the same answer as the request's is for the pair verifier to say."""
     features: list[float]
-    """In the order of FEATURES."""
+    """In the order of FEATURES; until `heard`, those of `asked` are as if it said never."""
+
+    def heard(self, sure: Sequence[float]) -> Reading:
+        """With the pair verifier's word: the probability of each that was to be asked of."""
+        features = self.features.copy()
+        for column, probability in zip((PAIR, PAIR_RIVAL), sure, strict=False):
+            features[column] = _logit(probability)
+        return self._replace(features=features)
 
 
 class Shared:
@@ -128,6 +137,10 @@ def _logit(share: float) -> float:
     return math.log((share + 0.003) / (1.003 - share))
 
 
+NEVER, SURELY = _logit(0.0), _logit(1.0)
+"""The least and the greatest word of the pair verifier, as a feature."""
+
+
 class Neighbourhood:
     """Reads candidates against the answers of one scope."""
 
@@ -140,12 +153,8 @@ class Neighbourhood:
         """Share of new answers among recent labelled requests (exponential average, 100 requests)."""
         self.labelled = 0
 
-    def read(
-        self, x: Vector, text: str, known: Sequence[Known], entries: int, judge: Judge
-    ) -> Reading | None:
-        """`known`: candidates by falling similarity; `entries`: how many the scope holds. None without any."""
-        if not known:
-            return None
+    def read(self, x: Vector, text: str, known: Sequence[Known], entries: int) -> Reading:
+        """`known`: one candidate or more, by falling similarity; `entries`: how many the scope holds."""
         votes = _votes(known)
         ids, tallies = list(votes), list(votes.values())
         total, total_wide = sum([t[0] for t in tallies]), sum([t[1] for t in tallies])
@@ -160,7 +169,6 @@ class Neighbourhood:
         order = sorted(range(len(ids)), key=score.__getitem__, reverse=True)
         best, others = order[0], order[1:]
         answer, (narrow, wide, similarity, place) = ids[best], tallies[best]
-        pair, pair_rival = _pairs(known, answer, judge)
         words, objected = self._words(text, known, [ids[i] for i in order])
         rival = ids[others[0]] if others else -1
         last = known[-1].similarity
@@ -186,11 +194,11 @@ class Neighbourhood:
             known[1].similarity if len(known) > 1 else 0.0,
             math.log(len(text.split()) or 1),
             ridge[best] - self._next_ridge(bent, answer),
-            pair,
-            pair_rival,
+            NEVER,
+            NEVER,
             *words,
         ]
-        return Reading(answer, rival, int(place), count, tuple(objected), features)
+        return Reading(answer, rival, int(place), count, tuple(objected), _asked(known, answer), features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
         """The best prediction of any other of the first answers, among the candidates' or not."""
@@ -258,13 +266,11 @@ def _votes(known: Sequence[Known]) -> dict[int, list[float]]:
     return votes
 
 
-def _pairs(known: Sequence[Known], answer: int, judge: Judge) -> tuple[float, float]:
-    """Log odds by the pair verifier that the nearest entry of the answer fits, and that a rival as near does."""
+def _asked(known: Sequence[Known], answer: int) -> list[int]:
     same = next(k for k in known if k.answer == answer)
     rival = next((k for k in known if k.answer != answer), None)
     close = rival is not None and rival.similarity > same.similarity - CLOSE
-    sure = judge([same.place, rival.place] if rival is not None and close else [same.place])
-    return _logit(sure[0]), _logit(sure[1]) if close else _logit(0.0)
+    return [same.place, rival.place] if rival is not None and close else [same.place]
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:

@@ -102,7 +102,6 @@ class Caution:
         self._predicted = 0.999 * self._predicted + predicted
         self._wrong = 0.999 * self._wrong + (not right)
 
-    @property
-    def factor(self) -> float:
-        """At least 1."""
-        return self.doubt * max(1.0, (_STRENGTH + self._wrong) / (_STRENGTH + self._predicted))
+    def raised(self, risk: float) -> float:
+        factor = self.doubt * max(1.0, (_STRENGTH + self._wrong) / (_STRENGTH + self._predicted))
+        return min(0.999, risk * factor) if factor > 1.0 else risk

@@ -51,15 +51,21 @@ class RiskModel:
         self._widest[-1] *= 4.0
         self.covariance = np.diag(self._widest)
         self._rate, self._grow = rate, 1.0 + 1.0 / memory
-        self._usual: list[tuple[float, float]] = list(
-            zip(prior.mean.tolist(), prior.scale.tolist(), strict=True)
-        )
+        self._mean, self._scale = np.append(prior.mean, 0.0), np.append(prior.scale, 1.0)
 
     def encode(self, features: Iterable[float]) -> Floats:
-        x = [(value - mean) / scale for value, (mean, scale) in zip(features, self._usual, strict=True)]
-        if max(x) > FAR or min(x) < -FAR:
-            x = [min(max(v, -FAR), FAR) for v in x]
-        return np.array([*x, 1.0])
+        """(d + 1,): features in standard deviations from the usual, and 1 for the intercept."""
+        x: Floats = np.array((*features, 1.0))
+        x -= self._mean
+        x /= self._scale
+        return np.minimum(np.maximum(x, -FAR, out=x), FAR, out=x)
+
+    def without(self, x: Floats, column: int, low: float, high: float) -> tuple[Floats, float]:
+        """What is known where this feature is not: `x` with the usual value, and the risk at the worse of two."""
+        usual, worst = x.copy(), x.copy()
+        end = low if self.weights[column] > 0.0 else high
+        usual[column], worst[column] = 0.0, (end - self._mean[column]) / self._scale[column]
+        return usual, self.risk(worst)
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""
