@@ -42,7 +42,7 @@ def test_the_quick_way_through_a_text_reads_what_the_long_way_reads(text: str) -
 @example("")
 def test_a_text_kept_reads_as_when_it_was_read(text: str) -> None:
     kept, fresh = ReadingCache(2**20), read(text, words())
-    kept.get(text, words()).ready()
+    kept.get(text, words()).says(fresh)
     kept._hot.popitem()[1].signature.cool()
     again = kept.get(text, words())
     assert again.signature == fresh.signature

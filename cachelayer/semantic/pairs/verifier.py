@@ -111,8 +111,8 @@ class PairVerifier:
         self._judged.clear()
 
     def prepare(self, text: str) -> None:
-        """Read a text now, while its vector is made, instead of at its first comparison."""
-        self._read(text).ready()
+        """Read what every decision asks of a text now, while its vector is made, instead of at its first comparison."""
+        _ = self._read(text).signature.vocabulary
 
     def signature(self, text: str) -> Signature:
         """What the guards read of a text, which is read whole: it will be compared."""

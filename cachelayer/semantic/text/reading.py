@@ -82,10 +82,6 @@ class Reading:
         """Words that are written with a capital anywhere but at the start."""
         return self.signature.names
 
-    def ready(self) -> None:
-        """Make now what every comparison asks for."""
-        _ = self.vectors, self.signature.vocabulary, self._gist()
-
     def says(self, other: Reading) -> bool:
         """Whether both are the same in plain form. Compared by hash first, which outlives the rest of a reading."""
         return self._gist() == other._gist() and self.plain == other.plain != ()
