@@ -64,6 +64,7 @@ class Reason(StrEnum):
     WARMING = "warming"
     NOT_TEXT = "not_text"
     TOO_LONG = "too_long"
+    UNKNOWN_WORD = "unknown_word"  # one that the embedder's vocabulary cannot spell
     EMPTY_TEXT = "empty_text"
     NO_CANDIDATE = "no_candidate"
     GUARD = "guard"

@@ -26,6 +26,7 @@ _REASONS: dict[str, str] = {
     Reason.WARMING: "still loading",
     Reason.STOPPED: "stopped after errors",
     Reason.TOO_LONG: "too long to compare",
+    Reason.UNKNOWN_WORD: "unknown to the model",
 }
 
 

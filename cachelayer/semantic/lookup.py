@@ -22,7 +22,7 @@ from .apart import Apart
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .embed.cache import CachedEmbedder
-from .embed.checks import shows_tokens
+from .embed.checks import incomplete, shows_tokens
 from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .lifetime import Lifetime
@@ -165,7 +165,7 @@ class Lookup(Lifetime):
             return embedded
         made = self._faults.attempt_now("embed", self._query, ask, embedded)
         if made is None:
-            made = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+            made = Reason.BAD_VECTOR if embedded.complete[0] else incomplete(self.embedder, ask.text)
         ask.query, lost = (None, made) if isinstance(made, Reason) else (made, None)
         return lost
 

@@ -55,6 +55,17 @@ async def test_texts_of_100k_characters_that_differ_at_the_end_never_share_an_an
         assert (await ask.outcome(long + "what is the first word")).source is Source.MEMORY
 
 
+async def test_a_miss_says_whether_a_text_is_too_long_or_holds_a_word_that_the_embedder_lacks() -> None:
+    class Lacking(WordEmbedder):
+        def lacks_words(self, text: str) -> bool:
+            return "\N{FIRE}" in text
+
+    async with layer_with(embedder=Lacking(window=2)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        for text, reason in (("a b c \N{FIRE}", Reason.UNKNOWN_WORD), ("a b c", Reason.TOO_LONG)):
+            assert (await ask.outcome(text)).misses["similar"] is reason
+
+
 @pytest.mark.parametrize(
     "spoil",
     [np.zeros_like, lambda v: v * np.nan, lambda v: v * np.inf, lambda v: v * 7],

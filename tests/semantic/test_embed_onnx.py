@@ -104,13 +104,14 @@ async def test_a_smile_after_a_sentence_is_left_out_and_elsewhere_it_is_not_cove
     await embedder.aclose()
 
 
-async def test_a_word_the_vocabulary_cannot_spell_is_not_covered(model):
-    """Two different emoji have the same vector: neither may stand for the other."""
+async def test_a_word_the_vocabulary_cannot_spell_is_not_covered(model):  # two emoji have one vector
     embedder = OnnxEmbedder(model)
     await embedder.start()
     made = await embedder.embed(["a word \N{GRINNING FACE}", "a word \N{FIRE}", "a word"])
     assert np.array_equal(made.vectors[0], made.vectors[1])
     assert made.complete.tolist() == [False, False, True]
+    texts = ("a \N{FIRE}", "a", "a " * 99, "a " * 99 + "\N{FIRE}")
+    assert [text for text in texts if embedder.lacks_words(text)] == ["a \N{FIRE}"]
     await embedder.aclose()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...types import Embedded, Vectors
+from ...types import Embedded, Reason, Vectors
 
 CHARS_PER_TOKEN = 16
 """A text of more characters per token of the window is cut before it is tokenized, which bounds the time."""
@@ -22,6 +22,12 @@ def readable(text: str) -> str:
 def shows_tokens(embedder: Any) -> bool:
     """Whether its `read_tokens` may show a text token by token."""
     return callable(getattr(embedder, "read_tokens", None)) and bool(getattr(embedder, "shows_tokens", True))
+
+
+def incomplete(embedder: Any, text: str) -> Reason:
+    """Why an embedder did not read all of a text."""
+    lacks_words = getattr(getattr(embedder, "inner", embedder), "lacks_words", None)
+    return Reason.UNKNOWN_WORD if lacks_words is not None and lacks_words(text) else Reason.TOO_LONG
 
 
 def check_texts(texts: Sequence[str]) -> None:

@@ -99,6 +99,10 @@ class OnnxEmbedder:
         read = self._encoder.read_tokens
         return list(await asyncio.gather(*(self._pool.run(read, text) for text in texts)))
 
+    def lacks_words(self, text: str) -> bool:
+        """Whether the text fits the window, but holds a word that the model cannot spell."""
+        return self._encoder is not None and self._encoder.lacks_words(text)
+
     def clear(self) -> None:
         """Forget the texts that were read last."""
         if self._encoder is not None:
@@ -164,6 +168,10 @@ class _Encoder:
         states = np.concatenate([run.middle, run.last])[:, 1:-1]
         states /= np.linalg.norm(states, axis=-1, keepdims=True)
         return Tokens(run.ids[1:-1], states.astype(np.float16))
+
+    def lacks_words(self, text: str) -> bool:
+        ids, _ = self._read(text)
+        return self._unknown in ids and len(ids) < self._window
 
     def clear(self) -> None:
         with self._lock:

@@ -60,6 +60,14 @@ class SentenceTransformersEmbedder:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._encode, list(texts))
 
+    def lacks_words(self, text: str) -> bool:
+        """Whether the text fits the window, but holds a word that the model cannot spell."""
+        model = self._model
+        if model is None or len(text) > window_of(model) * CHARS_PER_TOKEN:
+            return False
+        ids = model.tokenizer(readable(text), truncation=False, verbose=False)["input_ids"]
+        return model.tokenizer.unk_token_id in ids and len(ids) <= window_of(model)
+
     async def aclose(self) -> None:
         """Release thread and model."""
         pool, self._pool, self._model, self._graphed = self._pool, None, None, None
