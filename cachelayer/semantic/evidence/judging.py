@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from ...protocols import Verifier
 from ...types import Candidate, Query
+from .contrary import REFUSED
 from .function import Account, Function
 from .neighbours import NEVER, PAIR, SURELY, Known, Reading
 from .risk import Floats
@@ -60,8 +61,8 @@ class Judge:
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
     3. Otherwise the neighbours vote, and the pair verifier's word is part of what they say, unless their vote fits the
        budget whatever it would be: then it is not asked. Where the answer has little support, its risk is weighed
-       beside theirs. If a single other principal was given the answer, who may have planted it, the pair verifier
-       decides alone.
+       beside theirs. If a single other principal was given the answer, who may have planted it, or the request says the
+       contrary of all that were, the pair verifier decides alone.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -109,7 +110,9 @@ class Judge:
             return self._pair(query, candidates, nearest)
         reading = here.hood.read(query.vector, query.text, known, len(here.entries))
         planted = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
-        sole = reading.support >= SUPPORT and not planted
+        same = [usable[k.place] for k in known if k.answer == reading.answer]
+        alone = planted or reading.contrary or self._edited(query, usable, reading)
+        sole = reading.support >= SUPPORT and not alone
         place = candidates.index(usable[reading.place])
         if account is not None and sole and (sure := _sure(fn, here, account, reading)) is not None:
             return Judgement(place, reading.answer, fn.model.risk(sure), sure, reading)
@@ -123,9 +126,8 @@ class Judge:
         risk = fn.model.risk(x)
         if sole:
             return Judgement(place, reading.answer, risk, x, reading)
-        same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
-        by_pair = self._pair(query, candidates, same, x, reading)
-        return by_pair if planted else _weighed(fn, by_pair, by_pair.alone, risk)
+        by_pair = self._pair(query, candidates, [(c, reading.answer) for c in same[:3]], x, reading)
+        return by_pair if alone else _weighed(fn, by_pair, by_pair.alone, risk)
 
     def closer(
         self, fn: Function, judged: Judgement, query: Query, candidates: Sequence[Candidate]
@@ -150,6 +152,10 @@ class Judge:
             return None
         found = self._repeated(query, [usable[k.place] for k in known])
         return None if found is None else next(k for k in known if usable[k.place] is found)
+
+    def _edited(self, query: Query, usable: Sequence[Candidate], reading: Reading) -> bool:
+        """Whether the request is a wording of the neighbours' answer, edited to another question."""
+        return reading.edit >= 0 and self._verifier.judge(query.first, [usable[reading.edit]])[0][0] < REFUSED
 
     def _pair(
         self,

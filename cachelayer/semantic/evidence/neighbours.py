@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from .contrary import NEAR, contrary, edited
 from .metric import Metric, Vector
 from .wording import WORDING, Record, Signatures, WordCounts
 from .wording import read as read_words
@@ -34,6 +36,7 @@ _LOOKED_THROUGH: Final = 256
 FEW: Final = 2
 """Answers that a scope has room for at first; most scopes of a service that has very many never have more."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
+_DIFFERENCE, _NEAR = WORDING.index("difference"), math.log1p(NEAR)
 
 
 class Known(NamedTuple):
@@ -57,6 +60,10 @@ class Reading(NamedTuple):
     """How many labelled requests `answer` has."""
     objected: tuple[int, ...]
     """The guards that object to all of the nearest entries that hold `answer`."""
+    contrary: bool
+    """The request says the contrary of what all candidates that hold `answer` say: their vote does not count."""
+    edit: int
+    """Place of the one that it may be but for an edit, about which the pair verifier is asked; -1 if there is none."""
     asked: list[int]
     """Places of the nearest candidate that holds `answer` and, if there is one as near, of its nearest rival: whether
     their texts take the same answer as the request's is for the pair verifier to say."""
@@ -198,7 +205,10 @@ class Neighbourhood:
             NEVER,
             *words,
         ]
-        return Reading(answer, rival, int(place), count, tuple(objected), _asked(known, answer), features)
+        against = bool(objected) and self._contradicts(text, known, answer, objected)
+        edit = self._edit(text, known, answer) if words[_DIFFERENCE] <= _NEAR else -1
+        asked = _asked(known, answer)
+        return Reading(answer, rival, int(place), count, tuple(objected), against, edit, asked, features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
         """The best prediction of any other of the first answers, among the candidates' or not."""
@@ -215,6 +225,17 @@ class Neighbourhood:
         others = [k.text for k in known if k.answer != best][:3]
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.word_counts, shared.record, shared.signatures, text, same, others, ids, counts)
+
+    def _contradicts(self, text: str, known: Sequence[Known], answer: int, objected: Sequence[int]) -> bool:
+        read = self.shared.signatures
+        return contrary(read(text), [read(k.text) for k in known if k.answer == answer], objected)
+
+    def _edit(self, text: str, known: Sequence[Known], answer: int) -> int:
+        read, count = self.shared.signatures.words, self.answers.count[answer]
+        same = [k for k in known if k.answer == answer]
+        hangs = partial(self.word_counts.always, answer, count)
+        at = edited(read(text), [read(k.text) for k in same], hangs)
+        return -1 if at < 0 else same[at].place
 
     def learn(
         self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool, principal: str = ""

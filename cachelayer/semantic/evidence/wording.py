@@ -112,6 +112,11 @@ class WordCounts:
     def drop(self, answer: int) -> None:
         self.by_answer.pop(answer, None)
 
+    def always(self, answer: int, count: int, words: Set[str]) -> bool:
+        """Whether all `count` labelled requests of this answer said one of the words."""
+        mine = self.by_answer.get(answer) or _NO_WORDS
+        return any(mine.get(word, 0) >= count for word in words)
+
     def links(
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
     ) -> tuple[list[float], list[str]]:
