@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from ..charts import NOTHING
 from ..serve.parts import CachePart
 from ..terminal import table
+from ..traces import tally
 from ..traces.intervals import limit, percent
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
 from .result import Calibrated
 
-HEAD = ("error budget", "net hits", "95 %", "similar", "wrong of them", "95 %", "checks", "")
+HEAD = ("error budget", *tally.HEAD, "checks", "")
 
 
 def recommendation(found: Calibrated) -> Iterator[str]:
@@ -33,33 +33,11 @@ def recommendation(found: Calibrated) -> Iterator[str]:
 
 def rows(found: Calibrated) -> list[tuple[str, ...]]:
     """Every budget on the part that is reported, in the order of `HEAD`."""
-    out = []
-    for run in found.runs:
-        part = found.held_out(run)
-        out.append(
-            (
-                run.name,
-                f"{part.hit:.1%}",
-                percent(part.hit_interval),
-                f"{part.similar:,}",
-                f"{part.share_wrong:.2%}" if part.similar else NOTHING,
-                percent(part.share_wrong_interval) if part.similar else NOTHING,
-                f"{part.checks:,}",
-                "recommended" if run is found.choice.run else "",
-            )
-        )
-    best = found.held_out(found.best)
-    row = (
-        "oracle",
-        f"{best.hit:.1%}",
-        percent(best.hit_interval),
-        f"{best.similar:,}",
-        "0.00%",
-        "",
-        "0",
-        "",
-    )
-    return [*out, row]
+    parts = [(run, found.held_out(run)) for run in (*found.runs, found.best)]
+    return [
+        (run.name, *part.cells(), f"{part.checks:,}", "recommended" if run is found.choice.run else "")
+        for run, part in parts
+    ]
 
 
 def verdict(found: Calibrated) -> str:

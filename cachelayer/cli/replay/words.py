@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..charts import NOTHING, duration
+from ..charts import duration
 from ..terminal import table
-from ..traces.intervals import limit, percent
+from ..traces import tally
+from ..traces.intervals import limit
 from ..traces.read import Asked
 from ..traces.tally import Tally
 from .result import Replayed
 
-HEAD = (
-    "run",
-    "net hits",
-    "95 %",
-    "similar",
-    "wrong of them",
-    "95 %",
-    "wrong of all",
-    "calls",
-    "checks",
-    "saved",
-)
+HEAD = ("run", *tally.HEAD, "wrong of all", "calls", "checks", "saved")
 HINDSIGHT = "threshold in hindsight"
 
 
@@ -35,18 +25,7 @@ def peeking(run: Tally) -> Tally:
 def rows(found: Replayed) -> list[tuple[str, ...]]:
     """The table, in the order of `HEAD`."""
     return [
-        (
-            run.name,
-            f"{run.hit:.1%}",
-            percent(run.hit_interval),
-            f"{run.similar:,}",
-            f"{run.share_wrong:.2%}" if run.similar else NOTHING,
-            percent(run.share_wrong_interval) if run.similar else NOTHING,
-            f"{run.error:.2%}",
-            f"{run.calls:,}",
-            f"{run.checks:,}",
-            spared(run, found),
-        )
+        (run.name, *run.cells(), f"{run.error:.2%}", f"{run.calls:,}", f"{run.checks:,}", spared(run, found))
         for run in found.rows
     ]
 

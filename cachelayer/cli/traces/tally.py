@@ -6,11 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .intervals import Interval, exact, wilson
+from ..charts import NOTHING
+from .intervals import Interval, exact, percent, wilson
 
 MISS, EXACT, RIGHT, WRONG, FILLED = range(5)
 """What became of a request: the backend answered; an equal one had been asked; similar and right; similar and wrong;
 not counted (the first of a pair)."""
+HEAD = ("net hits", "95 %", "similar", "wrong of them", "95 %")
+"""What `Tally.cells` are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,12 @@ class Tally:
             confidences=[c for c in self.confidences if start <= c[0] < stop],
             state=self.state,
         )  # fmt: skip
+
+    def cells(self) -> tuple[str, ...]:
+        """For a table whose columns begin, behind the run's name, with those in `HEAD`."""
+        wrong = f"{self.share_wrong:.2%}", percent(self.share_wrong_interval)
+        served = wrong if self.similar else (NOTHING, NOTHING)
+        return f"{self.hit:.1%}", percent(self.hit_interval), f"{self.similar:,}", *served
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
