@@ -68,9 +68,8 @@ async def explain(engine: Engine, call: Call) -> Explanation:
         reasons = {"memory": call.reason or Reason.NOT_KEYABLE}
         return Explanation(name, "bypass", reasons, differs_most=differs, why=call.unkeyable)
     identity = call.identity
-    scope = {k: v for k, v in identity.scope.items() if k != call.function.identifier.text}
     facts: dict[str, Any] = {
-        "key": f"{call.digest:032x}", "text": identity.text, "scope": scope, "differs_most": differs,
+        "key": f"{call.digest:032x}", "text": identity.text, "scope": identity.scope, "differs_most": differs,
     }  # fmt: skip
     age, reason = _recalled(engine, call)
     reasons = {} if reason is None else {"memory": reason}

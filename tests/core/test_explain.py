@@ -125,3 +125,23 @@ async def test_where_the_text_was_looked_for_in_vain_is_told() -> None:
     assert "argument 'messages', which is compared by meaning, was not given; text= says" in str(missed)
     sent = [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": "Yes"}]
     assert "holds no text that a user said last" in (await ask.explain(messages=sent)).detail
+
+
+async def test_all_that_must_be_equal_is_told_in_short_the_instructions_of_a_chat_and_what_is_no_text_too() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def chat(messages: list[dict[str, str]]) -> str:
+        return "yes"
+
+    @layer.cached(name="look")
+    async def look(question: Any) -> str:
+        return "yes"
+
+    system = {"role": "system", "content": "Answer in French." * 20}
+    told = await chat.explain([system, {"role": "user", "content": "Is it open?"}])
+    assert told.scope["messages"][0]["content"] == system["content"]
+    compared, equal = str(told).splitlines()[-2:]
+    assert compared == "  compared exactly: 'Is it open?'"
+    assert equal.startswith('  must be equal: messages = [{"content":"Answer in') and len(equal) == 108
+    assert "must be equal: question = 7" in str(await look.explain(7))
