@@ -193,9 +193,7 @@ class Keeper(Holdings):
         except NotKeepable:
             return None
 
-    def came(
-        self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
-    ) -> Slot | None:
+    def came(self, call: Call, record: Record, answer: Any, wall: float, entry: int = 0) -> Slot | None:
         """What another process made as an entry that is not in memory; None if it cannot be copied."""
         if (frozen := self.copied(call, answer)) is None:
             return None
@@ -206,9 +204,7 @@ class Keeper(Holdings):
         slot.tokens, slot.origin = record.tokens, record.id or slot.origin
         return slot
 
-    def adopt(
-        self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
-    ) -> Slot | None:
+    def adopt(self, call: Call, record: Record, answer: Any, wall: float, entry: int = 0) -> Slot | None:
         """Keep in memory what another process made, or this one before a restart under the id `entry`.
 
         None if it cannot be kept or was declared invalid since the call. `wall`: now, in Unix seconds.
@@ -261,7 +257,7 @@ class Keeper(Holdings):
 
     def _slot(
         self, call: Call, frozen: Frozen, tags: tuple[str, ...], cost: float, created: float, fresh: float,
-        entry: int | None = None) -> Slot:  # fmt: skip
+        entry: int = 0) -> Slot:  # fmt: skip
         function, canonical = call.function, call.canonical
         slot = Slot(
             call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,

@@ -37,7 +37,7 @@ STEP = 256
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An entry on its way in. `id`: the one it had before a restart, under which its vector may be in the index."""
+    """An entry on its way in. `id`: from before a restart, under which its vector may be in the index; else 0."""
 
     item: Findable
     record: Record
@@ -45,7 +45,7 @@ class Arrival:
     """The epoch in which it was read: an invalidation declared since forbids it."""
     offset: float
     """Unix time minus the monotonic clock's when it was read: it may wait, and the former may be set meanwhile."""
-    id: int | None = None
+    id: int = 0
 
     @property
     def marks(self) -> tuple[tuple[str, ...], bytes, int]:
@@ -56,7 +56,7 @@ class Arrival:
     def plain(self, function: Function) -> bool:
         """Whether it is from before a restart and found word for word only: other entries have a partition."""
         by_meaning = self.item.partition and function.similar and function.own is None
-        return self.id is not None and not by_meaning
+        return self.id > 0 and not by_meaning
 
 
 class Arrivals:
@@ -78,7 +78,7 @@ class Arrivals:
         self._waiting: dict[str, dict[bytes, Arrival]] = {}
         self.taken = self.dropped = 0
 
-    def read(self, item: Findable, record: Record, epoch: int, id: int | None = None) -> Arrival:
+    def read(self, item: Findable, record: Record, epoch: int, id: int = 0) -> Arrival:
         """An entry that was read just now."""
         return Arrival(item, record, epoch, self.clock.time() - self.clock.monotonic(), id)
 

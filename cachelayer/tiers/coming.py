@@ -23,7 +23,7 @@ class Coming:
 
     def expect(self, entries: Iterable[Arrival]) -> None:
         """These come, and no others."""
-        self._entries = {entry.id: entry for entry in entries if entry.id is not None}
+        self._entries = {entry.id: entry for entry in entries}
         self._keys = {entry.item.key: key for key, entry in self._entries.items()}
 
     def drop(self, key: int) -> bool:
@@ -41,7 +41,7 @@ class Coming:
     def claim(self, call: Call) -> bool:
         """Take the entry of this call into memory; returns whether it is there."""
         entry = self._entries.get(self._keys.pop(call.digest.to_bytes(16, "big"), -1))
-        if entry is None or entry.id is None or entry.item.canonical != call.canonical:
+        if entry is None or entry.item.canonical != call.canonical:
             return False
         slot = self.arrivals.remember(entry)
         kept = slot is not None and slot.resident
@@ -52,7 +52,7 @@ class Coming:
     async def take(self, entries: Iterable[Arrival]) -> None:
         """Let them in one by one; what cannot be kept goes from the disk."""
         for entry in entries:
-            if entry.id is not None and entry.id in self._entries:  # else it went meanwhile
+            if entry.id in self._entries:  # else it went meanwhile
                 took = await self.arrivals.take(entry)
                 if took is False:
                     await self._discard([entry.id])

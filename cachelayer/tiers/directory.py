@@ -63,7 +63,7 @@ def forget(place: Path, turn: Lock, declared: Invalidation) -> int:
         try:
             files.take()
             kept = [Arrival(entry.findable, entry.record, 0, 0.0, entry.id) for entry in log.load()]
-            doomed = [entry.id for entry in kept if entry.id is not None and declared.covers(*entry.marks)]
+            doomed = [entry.id for entry in kept if declared.covers(*entry.marks)]
             tell(log)
             for key in doomed:
                 log.drop(key)
