@@ -79,7 +79,7 @@ class Delivery:
         stats = function.stats
         if call.parent is not None:
             take(call.parent, call, landing, self._keeper.faults)
-        if not led and source in _MADE and "memory" in call.misses:
+        if not led and source in _MADE:
             source = COALESCED
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"

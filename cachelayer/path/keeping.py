@@ -117,7 +117,7 @@ class Keeping:
         held = keeper.at(call) if why is Reason.OVERSIZE else None
         if held is not None and held.created - held.cost <= self._now() - landing.seconds:
             keeper.drop(call.function.memory, held)
-        if call.sent_ahead or self._flights.awaited(flight_key(call)):
+        if self._flights.awaited(flight_key(call)):
             landing.frozen = keeper.copied(call, landing.answer)
         return fit
 

@@ -124,7 +124,6 @@ class Invalidations:
         self._owed.update(dict.fromkeys((*tags, *keys), self._turn))
         if self.owed > MOST:
             self._owed = dict.fromkeys(implied_by({}), self._turn)
-        self._next = self._clock.monotonic() + RETRY
         self._breaker.hold()
         self._background.spawn_always(self._settle_all, "owed")
 

@@ -1,4 +1,4 @@
-"""What is declared invalid before it was written to a store of one's own is not written."""
+"""What is declared invalid before it was written to a store of one's own is not written, and goes from memory."""
 
 from __future__ import annotations
 
@@ -39,3 +39,17 @@ async def test_what_is_declared_invalid_on_its_way_to_a_store_does_not_get_there
         await act(layer, ask)
         await layer.flush()
         assert await ask("q") == "answer 2"
+
+
+async def test_a_report_of_what_only_a_store_holds_takes_what_was_built_on_it_from_memory() -> None:
+    async with CacheLayer(store=Tagged(), semantic=False) as layer:
+        price = layer.wrap(Gate(opened=True), name="price", max_bytes=0)
+
+        @layer.cached
+        async def offer(of: str) -> str:
+            return f"{of}: {await price(of)}"
+
+        assert await offer("tea") == "tea: answer 1"
+        await layer.flush()
+        assert await layer.report_wrong(await price.outcome("tea"))
+        assert await offer("tea") == "tea: answer 2"

@@ -127,3 +127,22 @@ async def test_a_close_calls_off_a_judge_that_hangs_and_holds_nothing() -> None:
         await layer.aclose(timeout=0.001)
         assert judge.gate.cancelled == 1 and not layer._tiers.learning._waiting
         assert layer.stats()["learning"]["dropped"] == 1
+
+
+async def test_an_answer_that_is_never_findable_keeps_none_judged_with_it_from_the_disk(
+    tmp_path: Path,
+) -> None:
+    def answered(question: str) -> Any:
+        message = {"role": "assistant", "content": None, "tool_calls": [{"type": "function"}]}
+        called = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+        return called if "weather" in question else f"what is to be said of {question}"
+
+    judge = Judge()
+    for made in (True, False):
+        layer = CacheLayer(policy=Policy(shadow=0), embedder=WordEmbedder(), index=tmp_path)
+        ask = layer.wrap(Gate(answered, opened=True), name="ask", judge=judge)
+        async with layer:
+            if made:
+                await asyncio.gather(ask("what is the weather in Rome"), ask("who pays for the old lamp"))
+                await layer.flush()
+            assert layer.stats()["similar"]["entries"] == 1
