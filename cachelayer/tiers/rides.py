@@ -44,10 +44,10 @@ class Rides:
         if call.deadline is not None:
             patience = min(patience, max(call.deadline - self._clock.monotonic(), 0.0))
         landing: Any = await self._faults.attempt("ride", flight.wait(), patience)
-        decision, why = call.similar.decision, self._unfit(call, landing)
-        if why is not None or decision is None:
-            call.misses["similar"] = why or Reason.ABSENT
+        if (why := self._unfit(call, landing)) is not None:
+            call.misses["similar"] = why
             return None
+        decision = call.similar.decision
         own = Landing(Source.COALESCED)
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
         own.entry, own.lent = landing.entry, True

@@ -12,7 +12,7 @@ from shelf import Shelf
 
 from cachelayer import CacheLayer, Outcome, Policy
 from cachelayer.semantic.complaints import FREE, HOUR, Complaints
-from cachelayer.testing import WordEmbedder
+from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Query
 
 
@@ -68,8 +68,12 @@ async def test_one_principal_takes_few_answers_of_others_from_them_and_is_heard_
         assert taken == FREE
 
 
-async def test_what_a_principal_made_it_may_take_back_and_the_owner_everything() -> None:
+@pytest.mark.parametrize("beside", [False, True])
+async def test_what_a_principal_made_it_may_take_back_and_the_owner_everything(beside: bool) -> None:
+    """Also where a function beside has vectors of its own, whose tier knows nothing of the answers."""
     layer, asked = asking()
+    if beside:
+        layer.wrap(Gate(), name="look", vector=len)
     async with layer:
         for number in range(FREE + 5):
             assert await reported(layer, await asked("ann", f"blue lamp {number:03}x"), "ann")

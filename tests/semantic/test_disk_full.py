@@ -125,6 +125,7 @@ async def test_what_was_erased_goes_where_the_disk_has_no_room_to_write_the_othe
         with full_disk(log.stat().st_size * 2 // 3 - 20):
             await layer.erase(tenant="acme")
         assert b"acme" not in log.read_bytes()
+        assert layer.stats()["faults"] == {"persist:OSError": 1}
 
 
 async def test_an_index_that_cannot_be_maintained_is_counted_and_no_error_of_the_loop() -> None:
