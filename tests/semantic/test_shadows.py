@@ -10,7 +10,7 @@ import pytest
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
-from cachelayer.types import Candidate, Query
+from cachelayer.types import Candidate, Embedded, Query
 
 FIRST = "what is the way to the old station"
 BESIDE = [f"{FIRST} {word}" for word in ("please", "now then", "dear", "friend", "kindly", "sir")]
@@ -24,6 +24,21 @@ class Sure:
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         return [(1.0, "")] * len(candidates)
+
+
+class Busy(WordEmbedder):
+    """An embedder that can be made to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.free = asyncio.Event(), asyncio.Event()
+        self.free.set()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        if not self.free.is_set():
+            self.asked.set()
+        await self.free.wait()
+        return await super().embed(texts)
 
 
 def layered(clock: ManualClock | None = None, **policy: Any) -> tuple[CacheLayer, Any, list[str]]:
@@ -158,3 +173,42 @@ async def test_a_check_whose_backend_fails_vouches_for_no_hit() -> None:
     counted = decider._functions["ask"].account(0.5).interval.hits[0.5]  # type: ignore[attr-defined]
     assert failed > 0 and counted == len(MANY) - 2 * failed
     assert not decider._pending  # type: ignore[attr-defined]
+
+
+async def test_what_somebody_changed_while_it_was_compared_is_not_asked_in_its_place() -> None:
+    embedder, called = Busy(), list[str]()
+    patient = Budgets(embed="20s", search="20s", verify="20s")
+    policy = Policy(shadow=1.0, max_error_rate=0.5, budgets=patient)
+    layer = CacheLayer(embedder=embedder, verifier=Sure(), policy=policy)
+
+    @layer.cached
+    async def chat(messages: list[dict[str, str]]) -> str:
+        called.append(messages[-1]["content"])
+        return "left"
+
+    async with layer:
+        await chat([{"role": "user", "content": FIRST}])
+        await layer.flush()
+        messages = [{"role": "user", "content": BESIDE[0]}]
+        embedder.free.clear()
+        asking = asyncio.ensure_future(chat.outcome(messages))
+        await embedder.asked.wait()
+        messages[0]["content"] = "what is the time"
+        embedder.free.set()
+        assert (await asking).match == "similar"
+        await layer.flush()
+        assert called == [FIRST]
+
+
+async def test_a_hit_that_says_nothing_in_words_is_checked_for_nothing_and_that_is_no_fault() -> None:
+    layer = CacheLayer(
+        embedder=WordEmbedder(), verifier=Sure(), policy=Policy(shadow=1.0, max_error_rate=0.5)
+    )
+    backend = Gate(lambda question: b"\xff" if question == FIRST else "left", opened=True)
+    ask = layer.wrap(backend, name="ask")
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        await asked(layer, ask, BESIDE[:2])
+        assert backend.calls == 3 and layer.stats()["faults"] == {}
+        assert not ask.function.stats.shadow_verdicts
