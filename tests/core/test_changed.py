@@ -234,21 +234,26 @@ def test_what_another_thread_changed_while_a_plain_call_asked_the_store_is_not_k
 
 
 @pytest.mark.parametrize("similar", [False, True])
-async def test_a_function_that_changes_its_arguments_is_kept_for_what_it_was_asked(similar: bool) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_function_that_changes_its_arguments_is_kept_for_what_it_was_asked(
+    similar: bool, streamed: bool
+) -> None:
     embedder, calls = Gated(), list[int]()
     embedder.go.set()
     layer = searching(embedder) if similar else CacheLayer(semantic=False)
 
     @layer.cached
-    async def chat(messages: Messages) -> str:
+    async def chat(messages: Messages) -> Any:
         calls.append(len(messages))
         messages.insert(0, {"role": "system", "content": "be brief"})
         await asyncio.sleep(0)
-        return f"answer to {messages[-1]['content']}"
+        answer = f"answer to {messages[-1]['content']}"
+        return chunks(answer) if streamed else answer
 
     async with layer:
-        assert await chat([HELLO]) == await chat([HELLO]) == "answer to hello"
-        assert await chat([HELLO, LATER]) == "answer to something else"
+        for _ in range(2):
+            assert await read(await chat([HELLO])) == "answer to hello"
+        assert await read(await chat([HELLO, LATER])) == "answer to something else"
     assert calls == [1, 2]
 
 

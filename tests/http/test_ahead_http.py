@@ -11,6 +11,7 @@ import pytest
 from asgi_client import Call, Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.adapters.asgi.middleware import GRACE
+from opentelemetry.sdk.trace import TracerProvider
 from upstream import Upstream
 
 from cachelayer import CacheLayer, Policy
@@ -282,3 +283,13 @@ async def test_what_was_asked_anew_is_what_the_very_next_request_gets(
         assert "stored" in (await c.chat("hello", headers={"cache-control": control})).header("cache-status")
         again = await c.chat("hello")
         assert again.hit and again.json()["choices"][0]["message"]["content"] == f"answer {n}"
+
+
+@pytest.mark.parametrize("traced", [False, True])
+async def test_who_is_sent_an_answer_ahead_is_counted_once_also_where_requests_are_traced(
+    c: Client, layer: CacheLayer, traced: bool
+) -> None:
+    if traced:
+        layer.trace(TracerProvider())
+    await c.chat("hi")
+    assert sum(told["requests"] for told in layer.stats()["functions"].values()) == 1
