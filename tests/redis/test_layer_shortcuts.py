@@ -12,6 +12,7 @@ from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault
+from cachelayer.exact.redis import RedisStore
 from cachelayer.tiers.shortcuts import Shortcuts
 
 PATIENT = Budgets(store="2s")
@@ -46,11 +47,15 @@ async def test_hits_by_raw_form_are_counted_and_what_a_caller_does_to_them_chang
         ask = layer.wrap(backend, name="ask")
         await ask({"n": 1.0})
         await layer.flush()
+        await ask({"n": 1.0})
+        assert layer._shared is not None
+        layer._shared.get, whole = unread, layer._shared.get  # the path asks by it
         for _ in range(5):
             (await ask({"n": 1.0})).append("mine")
+        layer._shared.get = whole
         assert shortcuts_of(layer).bytes > 0
         assert await ask({"n": 1}) == [1] and len(calls) == 1
-        assert layer.stats()["functions"]["ask"]["hits"]["redis:exact"] == 6
+        assert layer.stats()["functions"]["ask"]["hits"]["redis:exact"] == 7
         assert (await ask.outcome({"n": 1.0})).source is Source.REDIS
 
 
@@ -170,7 +175,7 @@ class Watched:
 
 
 async def unread(*args: Any) -> None:
-    raise AssertionError("the store was asked twice")
+    raise AssertionError("the store was asked by the whole path")
 
 
 @pytest.mark.parametrize("fault", [StoreFault("slow", Reason.BUDGET), StoreFault("broken"), None])
@@ -255,3 +260,31 @@ async def test_arguments_that_are_changed_while_the_store_is_asked_lead_to_no_an
         body["n"] = 2
         assert await asking == [1]
         assert await ask({"n": 2}) == [2] and len(calls) == 2
+
+
+async def test_what_is_made_of_an_answer_that_a_raw_form_led_to_is_built_on_it(server: Server) -> None:
+    _, backend = counting()
+    async with layer_on(server) as layer:
+        price = layer.wrap(backend, name="price")
+
+        @layer.cached(max_bytes=2**20)
+        async def offer(to: str) -> str:
+            return f"{to}: {await price({'n': 1})}"
+
+        for made in (1, 2):
+            for to in ("ann", "bob", "cid"):
+                assert await offer(to) == f"{to}: [{made}]"
+                await layer.flush()
+            await price.invalidate({"n": 1})
+
+
+async def test_what_lies_encrypted_in_the_store_is_served_again_and_again(server: Server) -> None:
+    _, backend = counting()
+    store = RedisStore(server.url, encrypt_keys=[bytes(32)])
+    policy = Policy(max_bytes=0, budgets=PATIENT)
+    async with CacheLayer(policy=policy, store=store, semantic=False) as layer:
+        ask = layer.wrap(backend, name="ask")
+        await ask({"n": 1})
+        await layer.flush()
+        assert [await ask({"n": 1}) for _ in range(3)] == [[1]] * 3
+        assert layer.stats()["functions"]["ask"]["hits"]["redis:exact"] == 3 and layer.stats()["faults"] == {}
