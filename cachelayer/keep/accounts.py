@@ -46,7 +46,7 @@ def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
     own = () if landing.slot is None else own_tags(call, keeper.faults)
     tags = () if isinstance(own, Reason) else own
     model = named_in(call.kwargs, call.identity)
-    if not model and getattr(function.fn, "cachelayer_named_by_reply", False) is True:
+    if getattr(function.fn, "cachelayer_named_by_reply", False) is True:
         model = model_in(seen)
     return Bill(model or function.name, prompt, cached, completion, call.tenant, tags)
 

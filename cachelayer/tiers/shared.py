@@ -244,8 +244,7 @@ class SharedTier:
                 self.breaker.failure()
         for call, _ in items:
             self.let_go(call)
-        if self.invalidations.replaced:
-            await self.invalidations.superseded((call for call, _ in items), stored)
+        await self.invalidations.superseded((call for call, _ in items), stored)
 
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""

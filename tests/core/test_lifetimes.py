@@ -117,6 +117,22 @@ async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: 
     assert gate.calls == 2 and await ask("q") == "answer 2"
 
 
+async def test_who_comes_too_late_for_the_stale_answer_waits_for_its_refresh(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    ask = make(clock, ttl=10, stale_while_revalidate=10).wrap(gate, name="ask")
+    await ask("q")
+    clock.advance(15)
+    gate.close()
+    assert (await ask.outcome("q")).source is Source.STALE
+    clock.advance(10)
+    late = asyncio.ensure_future(ask.outcome("q"))
+    await gate.entered()
+    await asyncio.sleep(0)
+    gate.open()
+    assert (await late).source is Source.COALESCED
+    assert late.result().answer == "answer 2" and gate.calls == 2
+
+
 async def test_a_refresh_that_fails_at_once_is_not_the_business_of_who_gets_the_stale_answer(
     clock: ManualClock,
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from shelf import Shelf
 
-from cachelayer import CacheLayer, Policy
+from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate
 from cachelayer.wrap.handles import Handle
 
@@ -53,3 +53,17 @@ async def test_a_report_of_what_only_a_store_holds_takes_what_was_built_on_it_fr
         await layer.flush()
         assert await layer.report_wrong(await price.outcome("tea"))
         assert await offer("tea") == "tea: answer 2"
+
+
+class Own:
+    """A class that no process is told of."""
+
+
+async def test_what_cannot_leave_the_process_is_served_in_it_and_counted() -> None:
+    shelf, own = Shelf(), Own()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        ask = layer.wrap(Gate(lambda question: own, opened=True), name="ask", share=True)
+        assert await ask("q") is own
+        await layer.flush()
+        assert (await ask.outcome("q")).source is Source.MEMORY and not shelf.held
+        assert layer.stats()["functions"]["ask"]["not_stored"] == {Reason.FOREIGN_CLASS: 1}

@@ -17,6 +17,7 @@ from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
+from cachelayer.tiers.wiring import remembering
 from cachelayer.types import Embedded
 
 
@@ -99,6 +100,31 @@ async def test_the_layer_batches_for_embedders_that_gain_by_it():
         await asyncio.gather(*(ask(f"question number {n}") for n in range(12)))
         await layer.flush()
     assert sum(OneDevice.texts) == 12 and max(OneDevice.texts) > 1
+
+
+async def test_an_embedder_is_asked_by_as_many_calls_at_once_as_it_has_lanes() -> None:
+    class Lanes(WordEmbedder):
+        lanes = 3
+        asked = 0
+        all_in = asyncio.Event()
+
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            self.asked += 1
+            if self.asked == self.lanes:
+                self.all_in.set()
+            await self.all_in.wait()
+            return await super().embed(texts)
+
+    embedder = remembering(Lanes())
+
+    async def embed(text: str) -> None:
+        await embedder.embed([text])
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        for text in ("one", "two", "three"):
+            group.create_task(embed(text))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # its batch has left
 
 
 async def test_a_request_is_read_while_its_vector_is_made():
