@@ -254,8 +254,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
             await self._shared.start()
         for tier in self._tiers.every:
             await tier.start()
-        if self._tiers.elsewhere is not None:
-            await self._tiers.elsewhere.start()
+        await self._tiers.elsewhere.start()
 
     async def flush(self) -> None:
         """Wait until all answers so far are stored, findable by meaning and shadow-checked."""
@@ -275,8 +274,7 @@ class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
                 then.push_async_callback(self._shared.aclose)
             for tier in tiers.every:
                 then.push_async_callback(tier.aclose)
-            if tiers.elsewhere is not None:
-                then.push_async_callback(tiers.elsewhere.aclose)
+            then.push_async_callback(tiers.elsewhere.aclose)
             then.push_async_callback(tiers.writeback.drain, limit)  # what waited for a model, ready just now
             then.push_async_callback(self._portal.arun, self._background.cancel)
             then.push_async_callback(self._background.cancel)

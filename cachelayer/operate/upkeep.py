@@ -18,7 +18,6 @@ from ..semantic.asks import State
 from ..semantic.successor import succeed
 from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
-from ..tiers.persistence import Persistence
 
 EVERYBODY: Any = object()
 """In place of a tenant's name: all tenants, and callers without one."""
@@ -54,7 +53,7 @@ class Upkeep:
     async def _matching(self, what: Any) -> int:
         """How many entries would go; counted in steps between which the loop runs."""
         declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
-        found = set(() if elsewhere is None else elsewhere.coming(declared))
+        found = set(elsewhere.coming(declared))
         for number, slot in enumerate(self._keeper.matching(declared), 1):
             found.add(slot.id)
             if number % STEP == 0:
@@ -77,9 +76,7 @@ class Upkeep:
         declared = self._keeper.declared(**what)  # with the scopes that exist by now
         if physically:
             tiers.apart.drop(owners_of(declared))
-        if tiers.elsewhere is not None:
-            gone += await tiers.elsewhere.forgotten(declared, physically=physically)
-        return gone
+        return gone + await tiers.elsewhere.forgotten(declared, physically=physically)
 
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
@@ -105,7 +102,7 @@ class Upkeep:
             raise ConfigurationError(
                 "embedder", embedder, "the similar tier does not serve: await layer.start() first"
             )
-        if isinstance(tiers.elsewhere, Persistence):
+        if tiers.elsewhere.lasting:
             remedy = "with index=<directory> restart with the new embedder: entries are embedded anew in the background"
             raise ConfigurationError("embedder", embedder, remedy)
         return await succeed(tiers.similar, embedder, decider)
@@ -126,7 +123,7 @@ class Upkeep:
             "background": {"running": len(tiers.background), "refused": tiers.background.refused},
             "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},
-            "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
+            "elsewhere": tiers.elsewhere.stats() or {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
 

@@ -154,7 +154,7 @@ class Keeping:
         pair, dropped = self._tiers.reports.wrong(slot, asked_of(entry), by.principal)
         if dropped:
             self._keeper.drop(memory, slot)
-        if pair is not None and self._tiers.elsewhere is not None:
+        if pair is not None:
             await self._tiers.elsewhere.keep_apart(pair)
         if dropped:
             await self._tiers.forget(slot.digest)

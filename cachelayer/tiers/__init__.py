@@ -28,5 +28,6 @@ persistence     entries in a directory
 coming          those that were not taken in yet
 outdated        those that proved wrong for similar requests
 directory       damage there
+elsewhere       where entries come from and go to
 arrivals        entries that come from other processes, or from before a restart
 """

@@ -7,7 +7,7 @@ become findable by meaning.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from ..semantic.apart import digest
 from ..semantic.asks import Ask
 from ..semantic.tier import SimilarTier
 from ..types import Findable, Reason, Record
+from .elsewhere import Elsewhere
 
 WAITING = 100_000
 """How many entries may wait for their function to be wrapped."""
@@ -219,29 +220,13 @@ class Arrivals:
         return {"taken": self.taken, "waiting": waiting, "dropped": self.dropped}
 
 
-Indexed = tuple[Call, Ask, Slot]
-"""An answer made in this process that is now findable by meaning."""
-Plain = tuple[Call, Slot]
-"""An answer made in this process that is found word for word."""
-
-
-class Elsewhere:
-    """Where entries come from and go to outside this process's memory: a feed or a directory. The base does nothing."""
+class Incoming(Elsewhere):
+    """From where entries come in through `arrivals`."""
 
     def __init__(self, arrivals: Arrivals) -> None:
         self.arrivals = arrivals
 
-    def reset(self) -> None:
-        """After a fork, what goes on elsewhere is the parent's."""
-
-    async def start(self) -> None:
-        """Called once the similar tier serves."""
-
-    async def ready(self, *, physically: bool) -> None:
-        """Before anything is declared invalid: get ready to carry it out. Raises if `physically` and impossible."""
-
     def listen(self, function: str) -> bool:
-        """A call of `function` is under way on the running loop; returns whether entries of it wait to be taken in."""
         return self.arrivals.due(function) and self.arrivals.background.spawn(partial(self.drain, function))
 
     async def drain(self, function: str) -> None:
@@ -249,37 +234,6 @@ class Elsewhere:
         for arrival in self.arrivals.waited(function):
             await self.arrivals.take(arrival)
             await asyncio.sleep(0)
-
-    def awaits(self, digest: int) -> bool:
-        """Whether an entry under this key is held here, to be in memory once a call claims it."""
-        return False
-
-    def claim(self, call: Call) -> bool:
-        """Take the entry of this call into memory; returns whether it is there."""
-        return False
-
-    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain], asked: float) -> None:
-        """A batch of answers was kept: the indexed ones, and the others; `asked`: when the last of them arrived."""
-
-    async def keep_apart(self, pair: bytes) -> None:
-        """An answer was wrong for one of two requests: keep them apart everywhere, and after restarts."""
-
-    def gone(self, slot: Slot) -> None:
-        """An entry left the memory."""
-
-    def coming(self, declared: Invalidation) -> Sequence[int]:
-        """Ids of the entries held here that were declared invalid and not taken in yet."""
-        return ()
-
-    async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
-        """What was declared invalid is gone from memory: remove it here; returns how many were not in memory yet."""
-        return 0
-
-    async def aclose(self) -> None:
-        """Called before the loop ends."""
-
-    def stats(self) -> dict[str, Any]:
-        return dict(self.arrivals.stats())
 
 
 async def never(*args: Any, **kwargs: Any) -> Reason:

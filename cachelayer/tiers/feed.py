@@ -12,7 +12,8 @@ from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
 from ..semantic.asks import Entry, State
 from ..types import Findable, Reason, Record
-from .arrivals import Arrivals, Elsewhere, Indexed, Plain, marks_of, owners_of
+from .arrivals import Arrivals, Incoming, marks_of, owners_of
+from .elsewhere import Indexed, Plain
 from .shared import SharedTier
 from .untold import Untold
 
@@ -36,7 +37,7 @@ class _Place:
         self.tries = 0
 
 
-class FeedFollower(Elsewhere):
+class FeedFollower(Incoming):
     """Follows the shared store's feed, and publishes to it what was made here."""
 
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:

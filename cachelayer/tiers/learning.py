@@ -15,7 +15,7 @@ from ..flow.together import together
 from ..flow.writeback import WriteBack
 from ..semantic.asks import Ask
 from ..types import Reason
-from .arrivals import Indexed
+from .elsewhere import Indexed
 from .meaning import Meaning
 from .rides import Rides
 from .warming import Written

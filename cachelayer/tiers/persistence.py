@@ -23,8 +23,9 @@ from ..semantic.asks import State
 from ..semantic.pair_log import PairLog
 from ..types import Findable, Reason, Record
 from . import directory
-from .arrivals import Arrivals, Elsewhere, Indexed, Plain, owners_of
+from .arrivals import Arrivals, Incoming, owners_of
 from .coming import Coming
+from .elsewhere import Indexed, Plain
 from .records import record_of
 
 REFUSED = "the disk refused entries"
@@ -32,11 +33,13 @@ STEP = 32
 """Answers encoded in one turn of the loop."""
 
 
-class Persistence(Elsewhere):
+class Persistence(Incoming):
     """One directory, for one process at a time: `entries`, the index's `vectors/`, the embedder's remembered `texts`.
 
     An answer survives from the next flush on; what `invalidate` and `erase` removed is off the disk when they end.
     """
+
+    lasting = True
 
     def __init__(self, place: Path, arrivals: Arrivals) -> None:
         super().__init__(arrivals)

@@ -24,7 +24,7 @@ from ..semantic.apart import Apart
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
-from .arrivals import Elsewhere, Indexed, Plain
+from .elsewhere import Elsewhere, Indexed, Plain
 from .learning import LEARNED, Learning
 from .meaning import Meaning
 from .reports import Reports
@@ -58,9 +58,7 @@ class Tiers:
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)
-        self.elsewhere: Elsewhere | None = None
-        self.lasting = False
-        """Whether `elsewhere` is a directory, which keeps every answer."""
+        self.elsewhere = Elsewhere()
         if shared is not None:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
@@ -88,24 +86,21 @@ class Tiers:
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
-        return self.shared is not None or call.function.similar or (self.lasting and self._awaits(call))
-
-    def _awaits(self, call: Call) -> bool:
-        return self.elsewhere is not None and self.elsewhere.awaits(call.digest)
+        return self.shared is not None or call.function.similar or self.elsewhere.awaits(call.digest)
 
     def outlives(self, call: Call) -> bool:
         """Whether the call's answer is to be stored outside the process, or found by meaning."""
-        return self.shared is not None or call.function.similar or self.lasting
+        return self.shared is not None or call.function.similar or self.elsewhere.lasting
 
     def first(self, call: Call) -> bool:
         """Whether a tier is asked before the backend: for similar answers, or since somebody may be making this one."""
-        if self.lasting and self._awaits(call):
+        if self.elsewhere.awaits(call.digest):
             return True
         return call.function.similar or (self.shared is not None and self.shared.leases(call))
 
     def _claimed(self, call: Call) -> Landing | None:
         """The call's own answer from before a restart, if its function was wrapped after the start."""
-        if not self.lasting or self.elsewhere is None or not self.elsewhere.claim(call):
+        if not self.elsewhere.claim(call):
             return None
         found = self.keeper.recall(call, self.clock.monotonic(), link=False)
         return None if found is None or found.source is Source.STALE else found
@@ -120,8 +115,7 @@ class Tiers:
             return None
         if (claimed := self._claimed(call)) is not None:
             return claimed
-        if self.elsewhere is not None:
-            self.elsewhere.listen(call.function.name)
+        self.elsewhere.listen(call.function.name)
         found: Found | None = await self._stored(call, riders=wait)
         if found is None and (tier := self.meaning.fit(call)) is not None:
             found = self.meaning.again(call, tier) or await self.meaning.find(call, tier, call.policy.budgets)
@@ -135,7 +129,7 @@ class Tiers:
             return claimed
         self.writeback.resume(asyncio.get_running_loop())
         self.learning.queue.resume(asyncio.get_running_loop())
-        if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
+        if self.elsewhere.listen(call.function.name):
             await whole_turn()  # entries made elsewhere come in before the first request for them
         if (tier := self.meaning.fit(call)) is None:
             return await self._elsewhere(call) or await answer()
@@ -209,8 +203,7 @@ class Tiers:
         """The store had the answer: let its raw form lead there from now on, and make it findable by meaning here."""
         if call.function.formed and self.shortcuts is not None:
             self.shortcuts.learn(call, record)
-        if self.elsewhere is not None:
-            self.elsewhere.listen(call.function.name)
+        self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:
             self.faults.attempt_now("vector", compared, call)  # before its caller goes on
             self.portal.soon(self._offer, Written(call, landing.slot, False, record.principal))
@@ -231,7 +224,7 @@ class Tiers:
     def _loads(self, call: Call) -> SimilarTier | None:
         """The tier that must serve before a call's answer can be found by meaning or kept on the disk."""
         fit = self.meaning.unfit(call) is None
-        return self.similar_to(call.function) if fit else self.similar if self.lasting else None
+        return self.similar_to(call.function) if fit else self.similar if self.elsewhere.lasting else None
 
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
@@ -257,8 +250,7 @@ class Tiers:
         self, batch: Sequence[Written], indexed: Sequence[Indexed], others: Sequence[Plain] = ()
     ) -> None:
         """Of these answers some are findable by meaning now, and others are not."""
-        if self.elsewhere is not None:
-            await self.elsewhere.wrote(indexed, others, max(item.call.arrived for item in batch))
+        await self.elsewhere.wrote(indexed, others, max(item.call.arrived for item in batch))
         for tier in self.every:
             if tier.due:
                 self.background.spawn(tier.maintain)
@@ -274,12 +266,11 @@ class Tiers:
     async def carry_out(self, declared: Invalidation) -> int:
         """What was declared invalid has left memory, and must not come back with a restart; returns as `forget`."""
         await self.ready()
-        return 0 if self.elsewhere is None else await self.elsewhere.forgotten(declared, physically=False)
+        return await self.elsewhere.forgotten(declared, physically=False)
 
     async def ready(self, *, physically: bool = False) -> None:
         """Before anything is declared invalid: see `Elsewhere.ready`."""
-        if self.elsewhere is not None:
-            await self.elsewhere.ready(physically=physically)
+        await self.elsewhere.ready(physically=physically)
 
     def gone(self, slot: Slot) -> None:
         """A slot left memory: it is no longer a candidate."""
@@ -287,8 +278,7 @@ class Tiers:
         self.learning.drop(slot)
         for tier in self.every:
             tier.forget(slot.id)
-        if self.elsewhere is not None:
-            self.elsewhere.gone(slot)
+        self.elsewhere.gone(slot)
 
     async def settle(self) -> None:
         """Wait until what was answered is stored, findable and shadow-checked."""

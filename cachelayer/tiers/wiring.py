@@ -23,7 +23,8 @@ from ..semantic.embed.batched import BatchedEmbedder
 from ..semantic.embed.cache import CachedEmbedder
 from ..semantic.index.packed import PackedIndex
 from ..semantic.tier import SimilarTier
-from .arrivals import Arrivals, Elsewhere
+from .arrivals import Arrivals
+from .elsewhere import Elsewhere
 from .feed import FeedFollower
 from .outdated import Outdated
 from .persistence import Persistence
@@ -152,18 +153,18 @@ def elsewhere(
     types: Iterable[Any],
     tiers: Tiers,
     functions: Mapping[str, Function],
-) -> Elsewhere | None:
+) -> Elsewhere:
     """Where entries come from beside this process: a store's feed or a directory. ConfigurationError for both."""
     directory = Path(index) if isinstance(index, str | Path) else None
     shared, similar = tiers.shared, tiers.similar
     if similar is None:
-        return None
+        return Elsewhere()
     if directory is not None and shared is not None:
         remedy = "leave it out: with store=, entries are read back from the store after a restart"
         raise ConfigurationError("index", str(directory), remedy)
     feed: object = shared.store if shared is not None else None
     if directory is None and not isinstance(feed, Feed):
-        return None
+        return Elsewhere()
     arrivals = Arrivals(
         keeper=tiers.keeper, similar=similar, faults=tiers.faults, clock=tiers.clock, functions=functions,
         background=tiers.background, codec=shared.codec if shared is not None else Codec(types),
@@ -172,7 +173,7 @@ def elsewhere(
         assert shared is not None and isinstance(feed, Feed)
         return FeedFollower(arrivals, shared, feed)
     persistence = Persistence(directory, arrivals)
-    similar.restore, similar.leave, tiers.lasting = persistence.restore, persistence.leave, True
+    similar.restore, similar.leave = persistence.restore, persistence.leave
     similar.outdated = Outdated(arrivals, persistence.log, persistence.write)
     return persistence
 

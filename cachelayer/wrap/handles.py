@@ -194,7 +194,7 @@ class PlainHandle(Handle):
         for call in calls:
             if call.identity is not None:
                 gone += keeper.forget_call(call) + keeper.forget_now(tags=built_on(call.digest))
-                if tiers.shared is not None or tiers.lasting:
+                if tiers.shared is not None or tiers.elsewhere.lasting:
                     gone += self._forget_elsewhere(call.digest)
         return gone
 

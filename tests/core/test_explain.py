@@ -127,7 +127,9 @@ async def test_where_the_text_was_looked_for_in_vain_is_told() -> None:
     assert "holds no text that a user said last" in (await ask.explain(messages=sent)).detail
 
 
-async def test_all_that_must_be_equal_is_told_in_short_the_instructions_of_a_chat_and_what_is_no_text_too() -> None:
+async def test_all_that_must_be_equal_is_told_in_short_the_instructions_of_a_chat_and_what_is_no_text_too() -> (
+    None
+):
     layer = CacheLayer(semantic=False)
 
     @layer.cached
