@@ -272,7 +272,7 @@ class Holdings:
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
         """The entry named by an outcome's id; O(entries), for operations done by hand."""
         wanted = number_of(entry)
-        for memory in self.memories if wanted is not None else ():
+        for memory in self.memories:
             with self.lock:
                 for slot in memory:
                     if slot.origin == wanted:

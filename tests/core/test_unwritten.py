@@ -55,6 +55,16 @@ async def test_a_report_of_what_only_a_store_holds_takes_what_was_built_on_it_fr
         assert await offer("tea") == "tea: answer 2"
 
 
+async def test_a_tenant_reports_what_only_a_store_holds_as_well() -> None:
+    async with CacheLayer(store=Shelf(), semantic=False) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", max_bytes=0)
+        with layer.scope(tenant="acme"):
+            await ask("q")
+            await layer.flush()
+            assert await layer.report_wrong(await ask.outcome("q"))
+            assert await ask("q") == "answer 2"
+
+
 class Own:
     """A class that no process is told of."""
 

@@ -124,3 +124,15 @@ async def test_an_answer_is_no_fresher_than_one_it_used_that_is_put_into_memory_
         assert (await offer.outcome("tea")).source is Source.MEMORY
         clock.advance(11)
         assert (await offer.outcome("tea")).source is Source.BACKEND
+
+
+async def test_a_context_in_which_nothing_was_used_changes_nothing() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached
+        async def letter(to: str) -> str:
+            return f"dear {to}"
+
+        layer.used(documents=[])
+        assert (await letter.outcome("ann")).stored is None
+        assert (await letter.outcome("ann")).source is Source.MEMORY
