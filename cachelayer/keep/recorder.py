@@ -121,7 +121,6 @@ def _line(served: Served, trace: Trace) -> bytes | None:
     identity = call.identity
     assert identity is not None
     answer = None if landing.frozen is None else seen_of(call.function, landing.frozen)
-    reason = call.misses.get("similar")
     question = identity.text
     if question is None:
         question = identity.canonical[len(identity.head) :].decode("utf-8", "replace")
@@ -136,7 +135,7 @@ def _line(served: Served, trace: Trace) -> bytes | None:
         served.match,
         served.latency,
         0 if answer is None else tokens_of(answer),
-        None if reason is None else str(reason),
+        call.misses.get("similar"),
     )
     fields = row(seen, trace)
     return None if fields is None else line_of(fields)

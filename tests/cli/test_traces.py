@@ -17,7 +17,7 @@ from cachelayer.cli.bench.traffic import load
 from cachelayer.cli.traces.intervals import exact, wilson
 from cachelayer.cli.traces.read import read
 from cachelayer.cli.traces.rows import Skipped, TraceError
-from cachelayer.testing import ManualClock, WordEmbedder
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 
 def written(path: Path, *rows: Any) -> Path:
@@ -237,3 +237,24 @@ def test_bench_reads_a_directory_of_recorded_traffic_as_well(tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     with pytest.raises(TraceError, match=r"no \.jsonl file in this directory"):
         load(tmp_path / "empty", limit=None, model="", shrink=1.0)
+
+
+def recorded(folder: Path) -> list[Any]:
+    return [json.loads(line) for path in folder.iterdir() for line in path.read_text().splitlines()]
+
+
+async def test_a_recorded_line_tells_the_answer_s_tokens_and_why_no_similar_one_was_given(
+    tmp_path: Path,
+) -> None:
+    told = {
+        "choices": [{"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
+    }
+    policy = Policy(record=Trace(path=str(tmp_path)))
+    async with CacheLayer(policy=policy, embedder=WordEmbedder(), clock=ManualClock()) as layer:
+        ask = layer.wrap(Gate(lambda question: told, opened=True), name="ask")
+        await ask("is it open")
+        await ask("is it open")
+        await layer.flush()
+    rows = recorded(tmp_path)
+    assert [(row["tokens"], row.get("reason")) for row in rows] == [(7, "no_candidate"), (7, None)]

@@ -225,6 +225,8 @@ async def test_documents_may_be_named_by_any_iterable_and_none_of_them_is_nothin
         assert await layer.invalidate(documents=(one for one in "ab"), corpus="help", tools=["t"]) == 1
         with pytest.raises(ConfigurationError, match="corpus=3"):
             await layer.invalidate(documents=["a"], corpus=3)
+        with pytest.raises(ConfigurationError, match="corpus='': give a non-empty name"):
+            await layer.invalidate(documents=["a"], corpus="")
         with pytest.raises(ConfigurationError, match="corpus=None"):
             layer.retrieval(summary, corpus=None)  # type: ignore[arg-type]
 
