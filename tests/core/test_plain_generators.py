@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from shelf import Shelf
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.flow.singleflight import SingleFlight
@@ -186,3 +187,16 @@ async def test_who_joins_a_plain_stream_when_its_last_reader_leaves_makes_a_call
     assert list(joined) == list(range(CHUNKS)) and calls == 2
     told = layer.stats()["functions"]["count"]
     assert told["misses"]["memory"] == {"absent": 2} and not any(told["hits"].values())
+
+
+def test_what_a_store_holds_of_a_plain_generator_comes_as_one() -> None:
+    with CacheLayer(store=Shelf(), semantic=False, policy=Policy(max_bytes=0)) as layer:
+
+        @layer.cached
+        def count(question: str) -> Iterator[str]:
+            yield from "abc"
+
+        assert list(count("q")) == [*"abc"]
+        layer._portal.run(layer.flush())
+        again = count.outcome("q")
+        assert (again.source, list(again.answer)) == (Source.REDIS, [*"abc"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,22 @@ async def test_a_layer_that_is_opened_for_scripts_where_a_loop_runs_says_how_ins
     layer = CacheLayer(semantic=False)
     with pytest.raises(CacheLayerError, match="async with layer"), layer:
         raise AssertionError
+
+
+async def test_a_framework_s_lifespan_is_that_of_the_layer() -> None:
+    layer = CacheLayer(embedder=WordEmbedder())
+
+    def state() -> str:
+        told: str = layer.stats()["similar"]["state"]
+        return told
+
+    async with layer.lifespan("an app"):
+        assert state() == "ready"
+    assert state() == "cold"
+
+
+def test_a_script_that_closes_its_layer_leaves_no_thread() -> None:
+    layer = CacheLayer(embedder=WordEmbedder())
+    with layer:
+        assert any(one.name == "cachelayer" for one in threading.enumerate())
+    assert not any(one.name == "cachelayer" for one in threading.enumerate())

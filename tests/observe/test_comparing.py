@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from cachelayer import CacheLayer, ConfigurationError, Policy
 from cachelayer.semantic.evidence.prose import say_the_same
 from cachelayer.testing import WordEmbedder
+from cachelayer.types import Embedded
 
 
 def layer_with(**options: Any) -> tuple[CacheLayer, Any]:
@@ -89,6 +91,42 @@ async def test_streams_are_compared_whole_and_a_reference_that_fails_harms_nobod
         "compare:ConnectionError": 1
     }
     await layer.aclose()
+
+
+async def test_a_reference_that_answers_nothing_in_words_is_compared_with_nothing_and_no_fault() -> None:
+    layer, ask = layer_with()
+
+    async def picture(question: str) -> bytes:
+        return b"\xff"
+
+    comparison = layer.compare(ask, picture, share=1.0)
+    await ask("easy")
+    await layer.flush()
+    assert (comparison.report()["different"], layer.stats()["faults"]) == (None, {})
+    await layer.aclose()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_prose_that_the_model_does_not_read_to_its_end_counts_as_different(whole: bool) -> None:
+    class Short(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            made = await super().embed(texts)
+            return Embedded(made.vectors, [whole or not text.endswith("Indeed.") for text in texts])
+
+    layer = CacheLayer(embedder=Short())
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return A
+
+    async def reference(question: str) -> str:
+        return A + " Indeed."
+
+    comparison = layer.compare(ask, reference, share=1.0)
+    async with layer:
+        await ask("what is the way to the old station")
+        await layer.flush()
+        assert comparison.report()["different"] == (0.0 if whole else 1.0)
 
 
 async def test_the_caller_never_waits_for_the_reference() -> None:
