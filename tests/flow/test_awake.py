@@ -79,6 +79,14 @@ def test_one_that_comes_in_time_again_is_waited_for_awake_from_then_on():
     assert [asked(loop, awake, 2) for _ in range(5)] == [2] * 5
 
 
+def test_after_some_in_time_a_late_one_is_the_first_again():
+    loop = Turns()
+    awake = Awake(loop, loop.now)
+    for after in (*[1000] * RARELY, *[2] * RARELY, 1000):
+        asked(loop, awake, after)
+    assert [asked(loop, awake, 2) for _ in range(4)] == [1, 2, 2, 2]
+
+
 @given(st.lists(st.integers(0, 40), max_size=300))
 def test_the_loop_always_comes_to_rest(waits: list[int]):
     loop = Turns()
