@@ -119,8 +119,6 @@ class Function:
 
     def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
         """The tags of one call's answer, templates filled in with its arguments."""
-        if not self.templated:
-            return self.tags
         bound = self.identifier.arguments(args, kwargs) or {}
         return tuple(tag.format_map(bound) for tag in self.tags)
 

@@ -8,7 +8,6 @@ from xxhash import xxh3_64_intdigest
 
 from ..exact.memory.slot import Slot
 from ..exact.memory.table import Raws
-from ..types import Reason
 from .call import Function
 from .keeper import Keeper
 from .scope import Scope, enclosing
@@ -58,7 +57,3 @@ class TransportForms:
         """(age of an entry, time for which it stays fresh), in seconds; the latter is negative for a stale one."""
         now = self._now()
         return now - slot.created, slot.ends - now
-
-    def report(self, stage: str, fault: BaseException) -> Reason:
-        """Count a fault of the transport's own cache work; see `Faults.report`."""
-        return self._keeper.faults.report(stage, fault)

@@ -160,7 +160,7 @@ class SharedTier:
         if age is not None and now - record.created > age:
             return Reason.EXPIRED
         late = now - record.fresh_until
-        if late >= 0 and late >= call.function.outlasts:
+        if late >= call.function.outlasts:
             return Reason.EXPIRED
         with self.decoding:
             answer = (call.function.codec or self.codec).decode(record.payload)
