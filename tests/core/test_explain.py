@@ -147,3 +147,15 @@ async def test_all_that_must_be_equal_is_told_in_short_the_instructions_of_a_cha
     assert compared == "  compared exactly: 'Is it open?'"
     assert equal.startswith('  must be equal: messages = [{"content":"Answer in') and len(equal) == 108
     assert "must be equal: question = 7" in str(await look.explain(7))
+
+
+async def test_beside_a_retrieval_other_functions_are_explained_and_answered_as_ever() -> None:
+    patient = Budgets(embed="20s", search="20s", verify="20s")
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=patient)
+    async with CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords()) as layer:
+        layer.retrieval(Gate(opened=True), name="search")
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask(FORWARDS)
+        await layer.flush()
+        assert (await ask.explain(BACKWARDS)).verdict == "similar hit"
+        assert (await ask.outcome(BACKWARDS)).match == "similar"

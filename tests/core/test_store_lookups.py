@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 from shelf import Shelf
 
-from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
+from cachelayer.types import Record
 
 
 @pytest.mark.parametrize("max_bytes", [0, 2**20])
@@ -78,3 +79,38 @@ def test_a_plain_caller_who_wants_nothing_kept_is_given_nothing_that_is() -> Non
         with layer.tighten(no_cache=True):
             asked = ask.outcome("Is it open?")
             assert (asked.answer, asked.misses) == ("answer 2", {"memory": Reason.NO_CACHE})
+
+
+class Asked(Shelf):
+    """Says that it was asked, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        self.asked.set()
+        await self.go.wait()
+        return await super().get(key, canonical)
+
+
+@pytest.mark.parametrize(("tag", "kept"), [("prices", False), ("hours", True)])
+async def test_an_invalidation_meanwhile_keeps_from_memory_what_it_covers_and_nothing_else(
+    tag: str, kept: bool
+) -> None:
+    shelf = Asked()
+    policy = Policy(budgets=Budgets(store="20s"))
+    here, there = (CacheLayer(store=shelf, semantic=False, policy=policy) for _ in range(2))
+    async with here, there:
+        ask, asked = (layer.wrap(Gate(opened=True), name="ask", tags=["prices"]) for layer in (here, there))
+        shelf.go.set()
+        await ask("q")
+        await here.flush()
+        shelf.asked.clear()
+        shelf.go.clear()
+        asking = asyncio.create_task(asked("q"))
+        await shelf.asked.wait()
+        await there.invalidate(tags=[tag])
+        shelf.go.set()
+        await asking
+        assert (there.stats()["entries"] == 1) is kept

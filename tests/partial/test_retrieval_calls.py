@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Reason, Source
-from cachelayer.testing import WordEmbedder
+from cachelayer.testing import ManualClock, WordEmbedder
 
 shelves = CacheLayer(semantic=False)
 
@@ -257,3 +257,34 @@ async def test_an_owner_is_asked_about_the_documents_whether_they_may_be_kept(ev
         assert (await search.outcome("lights", k=1)).source is Source.MEMORY and len(asked) == 2
     with pytest.raises(ConfigurationError, match="cache_if"):
         layer.retrieval(lights, cache_if="never", corpus="other")
+
+
+async def test_how_long_a_result_is_kept_may_depend_on_its_documents() -> None:
+    clock, calls = ManualClock(), list[str]()
+
+    async def search(query: str) -> list[dict[str, Any]]:
+        calls.append(query)
+        return [{"id": word} for word in query.split()]
+
+    policy = Policy(ttl_jitter=0)
+    async with CacheLayer(semantic=False, clock=clock, policy=policy) as layer:
+        search = layer.retrieval(search, ttl=lambda documents: 10 * len(documents), negative_ttl=5)
+        for seconds, asked in ((0, ["a b", "a", ""]), (6, ["a b", "a", ""]), (6, ["a b", "a", ""])):
+            clock.advance(seconds)
+            for query in asked:
+                await search(query)
+    assert calls == ["a b", "a", "", "", "a", ""]
+
+
+async def test_an_erasure_leaves_no_query_of_a_retrieval_behind() -> None:
+    async with CacheLayer(policy=Policy(shadow=0), embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(lights)
+        for query in ("the lights", "my lights"):
+            await search(query)
+        await layer.flush()
+        assert layer._similar is not None
+        decider: Any = layer._similar.decider
+        (known,) = decider.retrievals._functions.values()
+        assert {text for _, text in known.seen} == {"the lights", "my lights"}
+        await layer.erase()
+        assert not known.seen
