@@ -12,6 +12,7 @@ from .words import NAMES
 
 _SERIES = ("e2e", "ttft", "tpot")
 _SHARES = ("p50", "p95", "p99")
+_FIGURES = frozenset({"latency", "hit_rate", "goodput", "errors", "sheds", "requests"})
 _WANTED = "give the file that an earlier --json wrote"
 
 
@@ -21,9 +22,12 @@ def load(path: Path) -> dict[str, Any]:
         held: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except OSError as fault:
         raise CacheLayerError(f"{path}: cannot be read: {fault.strerror}; {_WANTED}") from None
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise CacheLayerError(f"{path}: not JSON ({fault}); {_WANTED}") from None
-    if not isinstance(held, dict) or "arms" not in held:
+    arms = held.get("arms") if isinstance(held, dict) else None
+    if not isinstance(arms, dict) or not all(
+        isinstance(arm, dict) and arm.keys() >= _FIGURES for arm in arms.values()
+    ):
         raise CacheLayerError(f"{path}: not the figures of a bench; {_WANTED}")
     return held
 
