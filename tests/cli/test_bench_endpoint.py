@@ -21,10 +21,29 @@ from cachelayer.cli.bench.traffic import Item
 CHUNK = b'{"choices":[{"delta":{"content":"x"}}]}'
 
 
+ODD = b"".join(
+    b"data: " + data + b"\n\n"
+    for data in (
+        b"ping",
+        b"[]",
+        b'{"choices":[null]}',
+        b'{"choices":{"a":1}}',
+        b'{"choices":[{"delta":"x"}]}',
+    )
+)
+
+
 @asynccontextmanager
-async def server(body: bytes, *headers: bytes) -> AsyncIterator[str]:
+async def server(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> AsyncIterator[str]:
     """The URL of a server that answers everything with this stream, one request a connection."""
-    head = [b"HTTP/1.1 200 OK", b"content-type: text/event-stream", b"connection: close", *headers, b"", b""]
+    head = [
+        b"HTTP/1.1 " + status,
+        b"content-type: text/event-stream",
+        b"connection: close",
+        *headers,
+        b"",
+        b"",
+    ]
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await reader.readuntil(b"\r\n\r\n")
@@ -49,8 +68,9 @@ def events(before: bytes, end: bytes) -> bytes:
         (events(b"data:", b"\n\n"), []),
         (events(b"id: 1\ndata: ", b"\n\n"), []),
         (gzip.compress(events(b"data: ", b"\n\n")), [b"content-encoding: gzip"]),
+        (ODD + events(b"data: ", b"\n\n"), []),
     ],
-    ids=["openai", "crlf", "no space", "another field", "gzip"],
+    ids=["openai", "crlf", "no space", "another field", "gzip", "events of other forms between"],
 )
 async def test_the_pieces_of_a_stream_are_counted(body: bytes, headers: list[bytes]) -> None:
     async with server(body, *headers) as url:
@@ -59,6 +79,24 @@ async def test_the_pieces_of_a_stream_are_counted(body: bytes, headers: list[byt
         await endpoint.serve(Item(None, "q", {"messages": []}), sample)
         await endpoint.aclose()
     assert (sample.status, sample.first is not None, len(sample.gaps)) == ("ok", True, 2)
+
+
+async def test_an_error_event_makes_a_stream_a_failed_request_and_so_does_a_status() -> None:
+    for body, head, told in (
+        (
+            events(b"data: ", b"\n\n") + b'data: {"error":{"message":"m"}}\n\n',
+            b"200 OK",
+            ("error", "an error event in the stream"),
+        ),
+        (b"{}", b"503 Busy", ("shed", "HTTP 503")),
+        (b"{}", b"500 Oh", ("error", "HTTP 500")),
+    ):
+        async with server(body, status=head) as url:
+            endpoint = Endpoint(url, headers={}, stream=True, timeout=10.0)
+            sample = Sample(time.monotonic())
+            await endpoint.serve(Item(None, "q", {"messages": []}), sample)
+            await endpoint.aclose()
+        assert (sample.status, sample.fault) == told
 
 
 @pytest.fixture

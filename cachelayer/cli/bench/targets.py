@@ -134,15 +134,13 @@ def _why(status: str) -> str:
 def _says_something(data: bytes, sample: Sample) -> bool:
     try:
         parsed = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        if parsed.get("error") is not None:
+            sample.status, sample.fault = "error", "an error event in the stream"
+        choice = (parsed.get("choices") or [{}])[0]
+        delta = choice.get("delta") or {}
+        return bool(delta.get("content") or delta.get("tool_calls") or choice.get("text"))
+    except (orjson.JSONDecodeError, AttributeError, LookupError, TypeError):  # of another form
         return False
-    if not isinstance(parsed, dict):
-        return False
-    if parsed.get("error") is not None:
-        sample.status, sample.fault = "error", "an error event in the stream"
-    choices = parsed.get("choices") or [{}]
-    delta = choices[0].get("delta") or {}
-    return bool(delta.get("content") or delta.get("tool_calls") or choices[0].get("text"))
 
 
 def piece(sample: Sample) -> None:
