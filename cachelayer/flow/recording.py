@@ -175,7 +175,7 @@ class Recording:
 
     def _trim(self) -> None:
         slowest = min(self._positions.values(), default=self._first)
-        while self._first < slowest and self._chunks:
+        while self._first < slowest:
             self._bytes -= self._chunks.popleft().nbytes
             self._first += 1
 

@@ -126,7 +126,7 @@ class Tee:
     def _trim(self) -> None:
         """Forget what all readers have had and no new reader will need. Under the lock."""
         slowest = min(self._positions.values(), default=self._first)
-        while self._first < slowest and self._chunks:
+        while self._first < slowest:
             self._chunks.popleft()
             self._first += 1
 

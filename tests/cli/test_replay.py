@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cachelayer import ConfigurationError
 from cachelayer.cli import main
+from cachelayer.cli.charts import NOTHING
 from cachelayer.cli.replay.page import rolling
 from cachelayer.cli.replay.shuffles import shuffled
 from cachelayer.cli.traces.read import Asked, Trace
@@ -267,3 +268,10 @@ def test_a_bad_trace_is_one_line_and_no_traceback(tmp_path: Path, capsys: Any) -
     told = capsys.readouterr().err
     assert told.startswith("cachelayer: ") and "line 1, field 'answer'" in told and told.count("\n") == 1
     assert told.endswith("; or leave lines like it out with --skip\n")
+
+
+def test_of_who_is_never_wrong_no_interval_of_wrong_answers_is_told() -> None:
+    path = [MISS, RIGHT, RIGHT]
+    assert Tally("oracle", "oracle", path=path).cells()[2:] == ("2", "0.00%", "")
+    assert Tally("a layer", "layer", path=path).cells()[2:] == ("2", "0.00%", "0.0-84.2")
+    assert Tally("a layer", "layer", path=[MISS]).cells()[2:] == ("0", NOTHING, NOTHING)

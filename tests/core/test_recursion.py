@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from same_words import SameWords
 
-from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.testing import WordEmbedder
+from cachelayer import Budgets, CacheLayer, Outcome, Policy, Reason, Source
+from cachelayer.testing import ManualClock, WordEmbedder
 
 PATIENT = Policy(rider_wait="1h")
 
@@ -188,3 +188,27 @@ async def test_who_outlives_a_call_that_never_waited_or_that_streamed_is_kept_as
         assert await begun[0] == 2
         await layer.flush()
         assert await read() == 2 and calls == 2
+
+
+async def test_a_refresh_that_asks_itself_waits_for_itself_as_little() -> None:
+    clock, inner = ManualClock(), list[Outcome]()
+    policy = Policy(rider_wait="1h", ttl=10, ttl_jitter=0, stale_while_revalidate=10)
+    async with CacheLayer(semantic=False, clock=clock, policy=policy) as layer:
+        calls = 0
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            nonlocal calls
+            calls += 1
+            if calls == 2:
+                clock.advance(60)  # nothing stale is served any more
+                inner.append(await ask.outcome(question))
+            return f"answer {calls}"
+
+        await ask("a")
+        clock.advance(15)
+        assert await ask("a") == "answer 1"
+        async with asyncio.timeout(20):
+            while not inner:
+                await asyncio.sleep(0)
+        assert inner[0].misses["memory"] is Reason.RECURSIVE and calls == 3

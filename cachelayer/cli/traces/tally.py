@@ -113,8 +113,8 @@ class Tally:
 
     def cells(self) -> tuple[str, ...]:
         """For a table whose columns begin, behind the run's name, with those in `HEAD`."""
-        wrong = f"{self.share_wrong:.2%}", percent(self.share_wrong_interval)
-        served = wrong if self.similar else (NOTHING, NOTHING)
+        interval = "" if self.kind == "oracle" else percent(self.share_wrong_interval)  # it is never wrong
+        served = (f"{self.share_wrong:.2%}", interval) if self.similar else (NOTHING, NOTHING)
         return f"{self.hit:.1%}", percent(self.hit_interval), f"{self.similar:,}", *served
 
     def plain(self) -> dict[str, Any]:
