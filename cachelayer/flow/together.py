@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
+from .eager import heard
+
 T = TypeVar("T")
 
 
@@ -54,8 +56,7 @@ class Once(Generic[T]):
     def _done(self, task: asyncio.Task[T]) -> None:
         if self._task is task:
             self._task = None
-        if not task.cancelled():
-            task.exception()  # told to those who still wait
+        heard(task)  # by those who still wait
 
     async def cancel(self) -> None:
         """End what goes on."""
