@@ -28,8 +28,8 @@ class Chunk(Protocol):
 class Source(Protocol):
     """A recording as its readers see it; each reader has a number."""
 
-    ended: bool
     complete: bool
+    error: BaseException | None
 
     async def take(self, reader: int) -> Any: ...
     async def pass_on(self, reader: int, hand: Hand) -> None: ...
@@ -72,7 +72,8 @@ class Reader(Closable):
         try:
             return await recording.take(self._id)
         except BaseException as end:
-            if not isinstance(end, asyncio.CancelledError) or recording.ended:
+            # whose own task is cancelled may read on
+            if not isinstance(end, asyncio.CancelledError) or end is recording.error:
                 self._detach()
             del recording  # which leads to an error that holds this frame
             raise

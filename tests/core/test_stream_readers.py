@@ -124,3 +124,26 @@ async def test_a_rider_who_leaves_as_the_stream_begins_takes_nothing_from_its_le
     gate.set()
     assert await asyncio.wait_for(leader, PATIENCE / 2) == list(range(CHUNKS))
     assert rider.cancelled()
+
+
+async def test_who_stops_waiting_just_as_a_stream_ends_may_read_its_end_afterwards() -> None:
+    """As one does who sends a sign of life wherever no chunk comes for a while."""
+    going = asyncio.Event()
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def speak(question: str) -> AsyncIterator[str]:
+        yield "a"
+        await going.wait()
+        yield "b"
+
+    chunks = speak("q")
+    assert await anext(chunks) == "a"
+    waiting = asyncio.ensure_future(anext(chunks))
+    await asyncio.sleep(0)
+    going.set()
+    await asyncio.sleep(0)  # "b" is there, and the end
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert [chunk async for chunk in chunks] == ["b"]
