@@ -261,6 +261,9 @@ def test_fields_are_read_from_mappings_objects_metadata_and_scored_pairs() -> No
     ):
         assert reading.ids([document]) == ("a",) and reading.version(document) == 3
         assert reading.text(document) == "text"
+    named = Reading("r", "source", "version", "abstract")
+    assert named.text({"abstract": "in short", "text": "at length"}) == "in short"
+    assert named.text({"text": "at length"}) is named.text({"abstract": ["no", "text"]}) is None
     with pytest.raises(ConfigurationError, match="version"):
         Reading("r", "id", "", "text")
 

@@ -7,10 +7,11 @@ import threading
 from typing import Any
 
 import pytest
+from same_words import SameWords
 
-from cachelayer import CacheLayer, ConfigurationError, Source
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.partial.schemas import canonical
-from cachelayer.testing import ManualClock
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 SCHEMA = {
     "type": "object",
@@ -271,3 +272,14 @@ async def test_to_its_options_a_tools_arguments_are_one_dict() -> None:
     ask = layer.tools(told, keep="1m", tags=tags, key=key)
     assert ask("Ulm", "ann") == ask(user="bob", city="Ulm") == "Ulm for ann"
     assert await layer.invalidate(tags=["city:Ulm"]) == 1
+
+
+async def test_steps_are_compared_exactly_unless_they_say_otherwise() -> None:
+    patient = Budgets(embed="20s", search="20s", verify="20s")
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=patient)
+    async with CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords()) as layer:
+        for name, options, match in (("exactly", {}, None), ("by meaning", {"semantic": True}, "similar")):
+            step = layer.step(name, Gate(opened=True), **options)
+            await step("where is my red parcel")
+            await layer.flush()
+            assert (await step.outcome("my red parcel is where")).match == match

@@ -259,3 +259,25 @@ def test_an_index_that_was_closed_leaves_its_dead_behind_when_it_is_used_again()
     assert index.due
     index.maintain()
     assert index.work(b"") < 4096
+
+
+class Own:
+    """A class whose objects no file can hold."""
+
+
+async def test_what_no_file_can_hold_stays_findable_over_a_close_and_a_start(tmp_path: Path) -> None:
+    policy = Policy(max_error_rate=0.05, shadow=0)
+    layer = CacheLayer(index=tmp_path, embedder=WordEmbedder(), verifier=SameWords(), policy=policy)
+    made = Own()
+
+    async def find(question: str) -> Own:
+        return made
+
+    ask = layer.wrap(find, name="find", share=True)
+    for number in range(2):
+        async with layer:
+            if not number:
+                await ask("please tell me everything about my parcel")
+                await layer.flush()
+            again = await ask.outcome("tell me everything please about my parcel")
+            assert (again.answer, again.source) == (made, Source.INDEX), number
