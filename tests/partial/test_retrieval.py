@@ -179,15 +179,15 @@ async def test_who_else_has_a_document_of_that_id_does_not_rank_this_ones() -> N
 
     async with CacheLayer(policy=PATIENT, embedder=WordEmbedder()) as layer:
         search = layer.retrieval(find, name="search")
-        for n in range(30):
-            for first in range(3):
-                await search(f"show me what there is on topic{n} item{n} {words[first]}", of="acme")
-                await layer.flush()
-        for n in range(30):
-            await search(f"show me what there is on topic{n} item{n} red", of="globex")
-            await layer.flush()
-        outcome = await search.outcome("show me what there is on topic7 item7 grey", of="acme")
-        assert outcome.match == "similar" and ids(outcome.answer) == ["d7grey"]
+        for of in shelves:
+            for n in range(30):
+                for first in range(3):
+                    await search(f"show me what there is on topic{n} item{n} {words[first]}", of=of)
+                    await layer.flush()
+        for of, held in (("acme", texts), ("globex", theirs)):
+            best = next(id for id, text in held.items() if text == "topic7 item7 grey")
+            outcome = await search.outcome("show me what there is on topic7 item7 grey", of=of)
+            assert outcome.match == "similar" and ids(outcome.answer) == [best]
 
 
 async def test_a_retriever_that_refuses_more_than_was_asked_for_is_asked_for_no_more() -> None:
