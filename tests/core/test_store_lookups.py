@@ -114,3 +114,12 @@ async def test_an_invalidation_meanwhile_keeps_from_memory_what_it_covers_and_no
         shelf.go.set()
         await asking
         assert (there.stats()["entries"] == 1) is kept
+
+
+async def test_a_store_that_is_left_alone_is_asked_for_no_lease_either() -> None:
+    shelf = Shelf()
+    async with CacheLayer(store=shelf, semantic=False, clock=ManualClock()) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        assert layer._shared is not None
+        layer._shared.breaker._open()
+        assert await ask("q") == "answer 1" and shelf.given == []
