@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 from datetime import date
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CacheLayerCache, cached_tool
+from cachelayer.adapters.langchain import CachedEmbeddings, CacheLayerCache, cached_tool
 from cachelayer.adapters.langchain.serial import LangChainCodec
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration
 from langchain_core.prompt_values import ChatPromptValue
@@ -17,6 +19,7 @@ from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import tool
 from langchain_models import Counting
 from redis_servers import Server
+from shelf import Shelf
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.exact.wire.codec import ForeignClass
@@ -59,6 +62,33 @@ async def test_a_tool_that_tells_more_than_the_model_is_shown_tells_it_from_redi
             assert told == ToolMessage("lamps last", name="find", tool_call_id="call_1", artifact=[LAMP])
             await layer.flush()
     assert runs == ["lamps"]
+
+
+class Lengths(Embeddings):
+    """Embeds a text as its length; notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked += texts
+        return [[float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+async def test_of_a_batch_only_those_texts_are_embedded_that_no_process_knows() -> None:
+    shelf = Shelf()
+    for known, texts in (([], ["a", "bb"]), (["a", "bb"], ["bb", "ccc", "a"])):
+        async with CacheLayer(semantic=False, store=shelf) as layer:
+            inner = Lengths()
+            cached = CachedEmbeddings(inner, layer, name="lengths")
+            assert await cached.aembed_documents(texts) == [[float(len(text))] for text in texts]
+            assert inner.asked == [text for text in texts if text not in known]
+            made = await asyncio.to_thread(cached.embed_documents, texts)
+            assert made == [[float(len(text))] for text in texts] and len(inner.asked) <= 2
+            await layer.flush()
 
 
 @pytest.mark.parametrize(
