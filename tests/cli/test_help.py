@@ -1,14 +1,18 @@
-"""--help of every command, and what is told where its output cannot be written."""
+"""--help of every command, numbers on the command line, and what is told where output cannot be written."""
 
 from __future__ import annotations
 
+import argparse
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cachelayer.cli import main
+from cachelayer import __version__
+from cachelayer.cli import arguments, main
 
 COMMANDS = ["", "demo", "serve", "replay", "calibrate", "bench", "doctor", "trtllm", "trtllm profile"]
 
@@ -80,3 +84,32 @@ def test_a_command_without_standard_error_does_its_work(tmp_path: Path) -> None:
         ["sh", "-c", command, sys.executable, trace], stdout=subprocess.PIPE, text=True, check=False
     )
     assert told.returncode == 0 and "oracle" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "refused", "taken"),
+    [
+        (arguments.number, ["nan", "inf", "much"], {"-1.5": -1.5}),
+        (arguments.above_zero, ["0", "-1"], {"0.5": 0.5}),
+        (arguments.zero_or_more, ["-0.1"], {"0": 0.0}),
+        (arguments.milliseconds, ["-1", "3600000"], {"0": 0.0, "3599999": 3_599_999.0}),
+        (arguments.share, ["-0.1", "1.1"], {"0": 0.0, "1": 1.0}),
+        (arguments.count, ["0", "2.5", "-3", "some"], {"1": 1, "2e3": 2000}),
+        (arguments.whole, ["2.5", "some"], {"-3": -3, "0": 0}),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_numbers_are_taken_up_to_their_bounds_and_not_beyond(
+    kind: Callable[[str], float], refused: list[str], taken: dict[str, float]
+) -> None:
+    for text in refused:
+        with pytest.raises(argparse.ArgumentTypeError, match=f"{re.escape(text)}: give"):
+            kind(text)
+    for text, value in taken.items():
+        assert kind(text) == value
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"cachelayer {__version__}\n")
