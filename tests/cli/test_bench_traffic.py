@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cachelayer.cli.bench.traffic import Item, at_rate, load
+from cachelayer.cli.bench.traffic import Item, at_rate, faster, load
 from cachelayer.cli.traces.rows import TraceError
 
 
@@ -35,6 +35,11 @@ def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
     gaps = np.diff([item.at or 0.0 for item in items])
     assert gaps.mean() == pytest.approx(1 / 50, rel=0.05) and gaps.std() == pytest.approx(1 / 50, rel=0.1)
     assert at_rate(items, 50.0, 3) == items
+
+
+def test_recorded_arrivals_may_be_made_faster() -> None:
+    items = faster([Item(0.0, "a", {}), Item(3.0, "b", {}), Item(None, "c", {})], 2.0)
+    assert [(item.at, item.text) for item in items] == [(0.0, "a"), (1.5, "b"), (None, "c")]
 
 
 @pytest.mark.parametrize(

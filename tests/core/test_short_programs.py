@@ -95,6 +95,7 @@ async def test_a_framework_s_lifespan_is_that_of_the_layer() -> None:
 
 def test_a_script_that_closes_its_layer_leaves_no_thread() -> None:
     layer = CacheLayer(embedder=WordEmbedder())
+    before = set(threading.enumerate())
     with layer:
-        assert any(one.name == "cachelayer" for one in threading.enumerate())
-    assert not any(one.name == "cachelayer" for one in threading.enumerate())
+        (made,) = {one for one in threading.enumerate() if one.name == "cachelayer"} - before
+    assert not made.is_alive()
