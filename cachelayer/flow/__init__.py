@@ -39,4 +39,5 @@ loops, awake    the running loop; keeping it awake for a reply
 forks           locks that survive a fork
 
 http            HTTP/1.1 to servers behind us
+connections     those it is spoken on
 """

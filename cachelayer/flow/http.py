@@ -12,12 +12,13 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
 from ..errors import ConfigurationError, MissingExtra, broken
+from .connections import connector
 
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
@@ -190,10 +191,10 @@ class Http:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             lib, self._loop = self._aiohttp, loop
-            connector = _connector(lib)(**self._connections, ssl=self._trust)
+            made = connector(lib)(**self._connections, ssl=self._trust)
             timeout = lib.ClientTimeout(total=None, connect=self._connect, sock_read=self._read)
             self._session = lib.ClientSession(
-                connector=connector, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,
+                connector=made, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,
                 skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
                 max_line_size=MAX_HEADER, max_field_size=MAX_HEADER,
             )  # fmt: skip
@@ -248,19 +249,6 @@ class Http:
             for answer in [] if loop is None or loop.is_closed() else list(self.answers):
                 answer.cut()
             await session.close()
-
-
-@cache
-def _connector(lib: Any) -> Any:
-    class Connector(lib.TCPConnector):  # type: ignore[misc]
-        async def _get(self, *asked: Any) -> Any:
-            """A kept connection on which nothing came since its last answer: what came unasked, as the 408 by which
-            some servers say that they close it, aiohttp takes for the answer to the next request."""
-            while (kept := await super()._get(*asked)) is not None and kept.protocol.should_close:
-                kept.close()
-            return kept
-
-    return Connector
 
 
 def seconds_until(date: str, now: str = "") -> float | None:

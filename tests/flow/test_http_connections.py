@@ -35,6 +35,24 @@ async def test_pieces_come_as_they_were_sent_and_what_came_before_a_break_is_not
         assert got == [b"one", b"two", b"three"]
 
 
+async def test_a_body_that_goes_on_as_none_is_a_fault_at_once() -> None:
+    go = asyncio.Event()
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        await request_of(reader)
+        writer.write(OK + b"transfer-encoding: chunked\r\n\r\n3\r\none\r\n")
+        await go.wait()
+        writer.write(b"no length\r\n")
+        await reader.read()
+
+    async with talking(talk) as http:
+        pieces = (await http.send("POST", "/")).pieces()
+        assert await anext(pieces) == b"one"
+        go.set()
+        with pytest.raises(HttpFault, match="cannot be read"):
+            await asyncio.wait_for(anext(pieces), 5)
+
+
 async def test_an_answer_that_is_closed_early_closes_its_connection() -> None:
     closed = asyncio.Event()
 

@@ -1,0 +1,42 @@
+"""aiohttp's connections, mended in two places."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache, partial
+from typing import Any
+
+
+@cache
+def connector(lib: Any) -> Any:
+    """The class of connectors for aiohttp as it was imported."""
+    handler = _handler(lib)
+
+    class Connector(lib.TCPConnector):  # type: ignore[misc]
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self._factory = partial(handler, loop=self._loop)
+
+        async def _get(self, *asked: Any) -> Any:
+            """A kept connection on which nothing came since its last answer: what came unasked, as the 408 by which
+            some servers say that they close it, aiohttp takes for the answer to the next request."""
+            while (kept := await super()._get(*asked)) is not None and kept.protocol.should_close:
+                kept.close()
+            return kept
+
+    return Connector
+
+
+def _handler(lib: Any) -> Any:
+    base: Any = importlib.import_module("aiohttp.client_proto").ResponseHandler
+
+    class Handler(base):  # type: ignore[misc]
+        def set_exception(self, fault: Any, *causes: Any) -> None:
+            """Whoever reads the body is told, too: of chunks that are none aiohttp tells nobody, not even its timer."""
+            super().set_exception(fault, *causes)
+            body = self._payload
+            if body is not None and not body.is_eof() and body.exception() is None:
+                told = isinstance(fault, lib.ClientError)
+                body.set_exception(fault if told else lib.ClientPayloadError("it cannot be read on"), fault)
+
+    return Handler
