@@ -98,12 +98,15 @@ def test_a_head_without_end_is_refused(
             one.sendall(more)
 
 
+@pytest.mark.parametrize("ends", [b"", b"\r\n\r\n", b"\r\ncontent-length: 0\r\n\r\n"])
 def test_a_client_is_told_that_his_head_is_too_large(
-    serving: Serving, upstream: Upstream, connected: Any
+    serving: Serving, upstream: Upstream, connected: Any, ends: bytes
 ) -> None:
+    """Whether it comes at once or in pieces: one that came at once went on to the upstream."""
     one = connected(serving(upstream, http=protocol()))
-    one.sendall(GET + b"x-a: " + b"a" * MAX_HEAD)
+    one.sendall(GET + b"x-a: " + b"a" * MAX_HEAD + ends)
     assert rest(one).startswith(b"HTTP/1.1 431 ")
+    assert not upstream.paths
 
 
 def test_bodies_and_many_requests_are_no_heads(serving: Serving, upstream: Upstream, connected: Any) -> None:

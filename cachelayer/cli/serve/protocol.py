@@ -152,13 +152,23 @@ class Careful:
 
     def data_received(self, data: bytes) -> None:
         """Parse what arrived, without the `Upgrade` header of a request that begins or goes on here."""
+        before = self._unread
         self._unread += len(data)
         self._heard += 1
         if not self._in_body:
+            before -= len(self._held)
             data, self._held = self._held + data, b""
+            if self._unread > MAX_HEAD and before + len(data.partition(b"\r\n\r\n")[0]) > MAX_HEAD:
+                self._refuse()
+                return
             data = self._without_offer(data)
         super().data_received(data)  # type: ignore[misc]
-        if self._unread > MAX_HEAD and not self.transport.is_closing():
+        if self._unread > MAX_HEAD:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        """Too large, whether its end has come or not."""
+        if not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.write(_TOO_LARGE)
             self.transport.close()
