@@ -11,6 +11,9 @@ from typing import Any, Protocol, Self
 from ..errors import CacheLayerError
 from .relay import Hand
 
+_LAST = 16
+"""Chunks over which a word that ends a stream may be spread."""
+
 
 class StreamOverrun(CacheLayerError):
     """This reader of a shared stream fell too far behind the others for too long."""
@@ -154,6 +157,12 @@ async def close(source: Any) -> None:
         aclose = closing
     if aclose is not None:
         await aclose()
+
+
+def said_all(source: Any, chunks: Iterable[Chunk]) -> bool:
+    """Whether a source has said all, though it has not ended: OpenAI's client, for one, leaves at that point."""
+    said = getattr(source, "said_all", None)
+    return said is not None and said([chunk.answer() for chunk in list(chunks)[-_LAST:]])
 
 
 async def read_off(recording: Source, reader: Reader) -> None:

@@ -19,12 +19,12 @@ from typing import Any
 
 from .eager import Starter, heard
 from .loops import called_off, wake
-from .readers import Chunk, Reader, StreamOverrun, close, nothing, read_off
+from .readers import Chunk, Reader, StreamOverrun, close, nothing, read_off, said_all
+from .reentrancy import Alone
 from .relay import Hand, Relay
 
 READ_AHEAD = 16  # chunks that the pump may be ahead of the fastest reader
 PATIENCE = 30.0  # seconds
-_LAST = 16  # chunks over which a word that ends a stream may be spread
 
 
 class Recording:
@@ -80,7 +80,9 @@ class Recording:
         return self._next_reader
 
     def reader(self) -> Reader:
-        """A new reader, from the start. Only while `complete`."""
+        """A new reader, from the start. Raises Alone where the start is gone."""
+        if self._first:
+            raise Alone
         self._next_reader += 1
         self._positions[self._next_reader] = 0
         return Reader(self, self._next_reader)
@@ -142,10 +144,11 @@ class Recording:
         return self._bytes > 2 * self._limit
 
     def _drop_slowest(self) -> None:
-        slowest = min(self._positions, key=lambda reader: self._positions[reader])
-        del self._positions[slowest]
-        self._dropped.add(slowest)
-        self._trim()
+        if not self._ahead():  # else nobody waits for the slowest, who may be the only one
+            slowest = min(self._positions, key=lambda reader: self._positions[reader])
+            del self._positions[slowest]
+            self._dropped.add(slowest)
+            self._trim()
         wake(self._demand)
 
     def _append(self, chunk: Chunk) -> None:
@@ -285,7 +288,7 @@ class Recording:
         if self._positions or self.ended:
             return
         try:
-            if self.complete and self._said_all():
+            if self.complete and said_all(self._source, self._chunks):
                 self._finish(list(self._chunks))
                 self._end(None)
             else:
@@ -293,8 +296,3 @@ class Recording:
                 self._closed()
         finally:
             task.cancel()
-
-    def _said_all(self) -> bool:
-        """Whether the source has said all, though it has not ended: OpenAI's client, for one, leaves at that point."""
-        said_all = getattr(self._source, "said_all", None)
-        return said_all is not None and said_all([chunk.answer() for chunk in list(self._chunks)[-_LAST:]])

@@ -16,39 +16,15 @@ from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import Any, TypeVar
 
 from ..protocols import Clock
 from .eager import Starter, heard
+from .flight import Flight, joinable
 from .loops import Waiter, needed_loop, running_loop, settle
 from .reentrancy import MOST, WITHIN, Alone, Made, apart, outside
 
 A = TypeVar("A")
-
-
-class Flight:
-    """One call in the air and those who wait for it."""
-
-    task: asyncio.Task[Any] | None = None
-    waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None
-    """None before anybody waits, and once nobody does any more."""
-    landed = error = False
-    trace: TracebackType | None = None
-    """The traceback of a failed call, without the frames in which riders raised it again."""
-    result: Any = None
-
-    def __init__(
-        self,
-        born: float,
-        loop: asyncio.AbstractEventLoop | None,
-        proof: bytes,
-        made: Made,
-        first: Waiter | None = None,
-    ) -> None:
-        """`first` waits for it before anybody can join it, and leave it as the last."""
-        self.born, self.loop, self.proof, self.made = born, loop, proof, made
-        self.waiters, self.first = None if first is None else {first: loop}, first
 
 
 class SingleFlight:
@@ -105,7 +81,7 @@ class SingleFlight:
             flight = self._flying(key, Flight(self._now(), loop, proof, made, waiter), task)
             followers.append(partial(self._deliver, key, flight))
             return self._await(key, flight, waiter, None)
-        if _joinable(result):  # who comes in this turn, at least, shares it
+        if joinable(result):  # who comes in this turn, at least, shares it
             self._flying(key, Flight(self._now(), loop, proof, made), None, result)
         else:
             made.proof = None
@@ -118,7 +94,10 @@ class SingleFlight:
         led = wait is None
         patience = None if wait is None else waiter.get_loop().call_later(wait, settle, waiter, None, Alone())
         try:
-            return await waiter, led
+            result = await waiter
+            if not led:
+                flight.unread(woken=True)
+            return result, led
         except (asyncio.CancelledError, Alone):
             self._leave(key, flight, waiter)
             if led and flight.task is not None and flight.task.cancelled():
@@ -223,8 +202,12 @@ class SingleFlight:
                     flight.waiters = {}
                 flight.waiters[waiter] = loop
                 return
-        # a stream that is still being recorded, or a flight that landed a moment ago
-        settle(waiter, flight.result, Alone() if flight.error or flight.loop is not loop else None)
+        # a stream that is still being recorded, or a flight that landed a moment ago: its leader begins to read first
+        own = Alone() if flight.error or flight.loop is not loop else None
+        if loop is None:
+            settle(waiter, flight.result, own)
+        else:
+            loop.call_soon(settle, waiter, flight.result, own)
 
     def _land(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
         if flight.landed:  # its riders were told in its task's last step
@@ -249,14 +232,14 @@ class SingleFlight:
             live = recording is not None and not recording.ended
             if error is not None:
                 flight.error, flight.trace = True, error.__traceback__
-            if not (joinable := live and _joinable(result)):
+            if not (open_to_all := live and joinable(result)):
                 flight.made.proof = None
-            if flights.get(key) is flight and not (joinable and (waiters or flight.task is None)):
+            if flights.get(key) is flight and not (open_to_all and (waiters or flight.task is None)):
                 del flights[key]
         if waiters is None:
             return
         if live and not waiters:
-            _unread(flight)
+            flight.unread()
         for waiter, loop in waiters.items():
             # a recording lives on one loop
             own = Alone() if recording is not None and loop is not flight.loop else error
@@ -274,27 +257,10 @@ class SingleFlight:
             if empty and self._flights.get(key) is flight:
                 del self._flights[key]
         if flight.landed and flight.loop is running_loop():
-            _unread(flight)
+            flight.unread()
         if empty and flight.task is not None and flight.loop is not None:
             if flight.loop is running_loop():
                 flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
             else:
                 with suppress(RuntimeError):  # closed
                     flight.loop.call_soon_threadsafe(flight.task.cancel)
-
-
-def _joinable(result: Any) -> bool:
-    """Whether it is a live stream of this flight's own: one lent by another flight, whose end closes that one, is
-    joined there."""
-    return getattr(result, "recording", None) is not None and not getattr(result, "lent", False)
-
-
-def _unread(flight: Flight) -> None:
-    """A rider left before it read a live stream: close the source if nobody else reads.
-
-    That is decided in the next turn of the loop, when the riders woken in this one have begun to read. A flight without
-    a loop needs none of this: its leader waits for nobody.
-    """
-    recording = getattr(flight.result, "recording", None)
-    if recording is not None and flight.loop is not None:
-        flight.loop.call_soon(recording.leave, 0)

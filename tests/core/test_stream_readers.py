@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextvars import Context
 from typing import Any
 
 import pytest
@@ -147,3 +148,70 @@ async def test_who_stops_waiting_just_as_a_stream_ends_may_read_its_end_afterwar
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert [chunk async for chunk in chunks] == ["b"]
+
+
+async def test_who_joins_as_a_stream_begins_reads_no_earlier_than_its_leader() -> None:
+    """The rider went on beyond what is recorded, and the leader's beginning was gone."""
+    gate, riders = asyncio.Event(), list[asyncio.Task[list[str]]]()
+
+    async def source() -> AsyncIterator[str]:
+        for letter in "abcdefghij":
+            yield letter * 600
+            await asyncio.sleep(0)
+
+    async def ask(prompt: str) -> AsyncIterator[str]:
+        await gate.wait()
+        riders.append(asyncio.create_task(read(), context=Context()))  # before its leader's turn
+        return source()
+
+    async def read() -> list[str]:
+        return [piece[0] async for piece in await stream("p")]
+
+    stream = CacheLayer(policy=Policy(max_item_bytes=1000), semantic=False).wrap(ask, name="stream")
+    leader = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    gate.set()
+    assert "".join(await asyncio.wait_for(leader, PATIENCE / 2)) == "abcdefghij"
+    assert "".join(await asyncio.wait_for(riders[0], PATIENCE / 2)) == "abcdefghij"
+
+
+async def test_a_stream_whose_leader_left_and_whose_riders_cannot_share_it_ends() -> None:
+    gate, ended = asyncio.Event(), list[str]()
+
+    async def source(prompt: str, call: int) -> AsyncIterator[str]:
+        try:
+            for _ in range(100):
+                yield f"{call:0{SIZE}}"
+        finally:
+            ended.append("to its end" if call else "left")
+
+    async def ask(prompt: str) -> AsyncIterator[str]:
+        calls.append(prompt)
+        call = len(calls) - 1
+        await gate.wait()
+        return source(prompt, call)
+
+    async def read() -> set[int]:
+        return {int(piece) async for piece in await stream("p")}
+
+    calls: list[str] = []
+    stream = CacheLayer(policy=Policy(max_item_bytes=SIZE), semantic=False).wrap(ask, name="stream")
+    leader, rider = asyncio.create_task(read()), asyncio.create_task(read())
+    await asyncio.sleep(0)
+    leader.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    assert await asyncio.wait_for(rider, PATIENCE / 2) == {1}
+    assert ended == ["left", "to its end"]
+
+
+async def test_who_reads_alone_may_take_any_time(later: Any) -> None:
+    """Of chunks larger than what is kept he was ahead of nobody, and was dropped."""
+    policy = Policy(max_item_bytes=SIZE)
+    chunks = CacheLayer(policy=policy, semantic=False).wrap(Long(), name="stream")("p")
+    for number in range(CHUNKS // 20):
+        assert int(await anext(chunks)) == number
+        for _ in range(20):
+            await asyncio.sleep(0)
+        later(PATIENCE + 1)
+        await asyncio.sleep(0.001)
