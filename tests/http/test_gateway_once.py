@@ -101,3 +101,21 @@ async def test_what_was_turned_away_is_asked_of_another(
 async def test_the_caller_is_told_of_the_one_that_may_have_acted(gateway: Any, acting: Any) -> None:
     urls = [(await acting(said))[1] for said in (STATUS % 503, SILENT)]
     assert (await gateway(*urls).post(ACTS, {"model": "m"})).status == 504
+
+
+async def test_who_meets_closing_connections_is_answered_on_a_new_one(gateway: Any) -> None:
+    """A server that restarts closes all that it kept: who met two of them in a row got 502."""
+    both = asyncio.Barrier(2)
+
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if b"first" in await reader.readuntil(b"}]}"):
+            await both.wait()
+        writer.write(STATUS % 200)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(once, "127.0.0.1", 0) as server:
+        c = gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        kept = await asyncio.gather(c.chat("the first"), c.chat("the first, too"))
+        assert [one.status for one in (*kept, await c.chat("another"))] == [200] * 3

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -70,8 +71,8 @@ class Upstream:
         self._versioned = _VERSION.search(self.http.path) is not None
 
     async def send(self, scope: Any, body: bytes) -> Answer:
-        """Send a request on; again where the server closed a kept connection meanwhile. One that is sent once has a
-        connection of its own. Raises HttpFault."""
+        """Send a request on; again where the server closed a kept connection meanwhile. Then, and where it is sent once,
+        it has a connection of its own. Raises HttpFault."""
         path = scope["raw_path"].decode("latin-1")
         if self._versioned and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
@@ -79,14 +80,11 @@ class Upstream:
         if _cached(scope):
             streams = b'"stream"' in body
             headers = [(n, _readable(v, streams) if n == b"accept-encoding" else v) for n, v in headers]
-        http = self._acting if _once(scope) else self.http
-        asked = partial(http.send, scope["method"], path, query=query, headers=headers, body=body)
-        try:
-            return await asked()
-        except Stale:
-            if http is self._acting:
-                raise
-            return await asked()
+        asked = {"query": query, "headers": headers, "body": body}
+        if not _once(scope):
+            with suppress(Stale):  # the other kept ones may have been closed as well
+                return await self.http.send(scope["method"], path, **asked)
+        return await self._acting.send(scope["method"], path, **asked)
 
     async def aclose(self) -> None:
         await self.http.aclose()
