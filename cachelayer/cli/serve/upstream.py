@@ -71,8 +71,8 @@ class Upstream:
         self._versioned = _VERSION.search(self.http.path) is not None
 
     async def send(self, scope: Any, body: bytes) -> Answer:
-        """Send a request on; again where the server closed a kept connection meanwhile. Then, and where it is sent once,
-        it has a connection of its own. Raises HttpFault."""
+        """Send a request on; again where the server closed a kept connection meanwhile. Then, and where it may be sent
+        but once, it has a connection of its own. Raises HttpFault."""
         path = scope["raw_path"].decode("latin-1")
         if self._versioned and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
