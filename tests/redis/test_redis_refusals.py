@@ -17,6 +17,7 @@ from redis_servers import BINARY, Server, free_port, hiredis
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault, Unusable
 from cachelayer.exact.redis.calls import checked, full
+from cachelayer.exact.redis.names import digest_of, scope_name
 from cachelayer.exact.redis.node import mode_in, parse_info
 from cachelayer.testing import Gate
 
@@ -95,6 +96,18 @@ async def test_a_list_where_an_entry_belongs_is_corrupt_and_written_over(own_ser
     assert refusal.value.reason is Reason.CORRUPT
     assert await store.put([record()]) == 1
     assert (await store.get(record().key, record().canonical)).payload == b"answer"
+
+
+async def test_lists_where_epochs_and_deletions_belong_keep_nothing_from_being_shared(own_server, open_store):
+    """Nothing of their functions was, until somebody deleted them by hand."""
+    server = own_server()
+    store = await open_store(server.url)
+    scope = store._names.epoch(digest_of(scope_name(record().scope)))
+    for name in (scope, store._names.tomb(record().key)):
+        server.do("LPUSH", name, "a list")
+    assert await store.put([record()]) == 1
+    other = await open_store(server.url)
+    assert (await other.get(record().key, record().canonical)).payload == b"answer"
 
 
 @pytest.mark.parametrize(

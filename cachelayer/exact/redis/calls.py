@@ -36,7 +36,8 @@ STEP = 8
 class Request:
     """Commands on one name, or on names that share its slot, executed in order with none of ours between them.
 
-    `act(node, reply)` sees the last reply before any later push of its connection does, unless it is an error.
+    `act(node, reply)` sees the last reply before any later push of its connection does, unless it is an error other
+    than that something else lies under the name.
     """
 
     name: bytes
@@ -196,5 +197,5 @@ def _waiters(node: Node, request: Request, count: int) -> tuple[list[Waiter], li
 
 
 def _act(node: Node, act: Callable[[Node, Any], None], reply: Any) -> None:
-    if not isinstance(reply, Exception):
+    if not isinstance(reply, Exception) or other_type(reply):
         act(node, reply)

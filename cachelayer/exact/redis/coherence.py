@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
-from .calls import Answers, Request, answers, call, forced, full, number, plainly, refusals
+from .calls import Answers, Request, answers, call, forced, full, number, other_type, plainly, refusals
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, learned, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -111,15 +111,14 @@ class Coherence:
 
     def _take(self, digest: bytes, node: Node, raw: Any) -> None:
         """Learn an epoch from the reply to GET."""
+        if other_type(raw):
+            raw = b""  # written over as what nobody can read
         if isinstance(raw, Exception):
             return
         if not isinstance(raw, bytes | None):
             raise TypeError("an epoch is bytes")
         now, epoch = self._clock.monotonic(), unpack(raw)
-        trusted = epoch is not None and (
-            self._trust_reloaded or node.trusts(epoch.incarnation, epoch.written)
-        )
-        if epoch is None or not trusted:
+        if epoch is None or not (self._trust_reloaded or node.trusts(epoch.incarnation, epoch.written)):
             self.table.learn(digest, Known(b"", now, NEVER, now, overwrite=raw is not None))
             return
         old = self.table.get(digest)

@@ -25,7 +25,7 @@ STEADY = 2.0
 """Seconds by which an epoch must be older than a computation to prove that the server has lost no deletion since that
 began, though our connection is younger: more than clocks differ that were compared through the server."""
 STORE = (
-    b"if (redis.call('get',KEYS[2]) or '')~=ARGV[1] then return 0 end "
+    b"local gone=redis.pcall('get',KEYS[2]) if (type(gone)=='string' and gone or '')~=ARGV[1] then return 0 end "
     b"local new,old=ARGV[2],redis.pcall('getrange',KEYS[1],0,83) "
     b"local function at(o,i) return struct.unpack('<d',o,i) end "
     b"if type(old)=='string' and #old==84 and old:sub(1,3)==new:sub(1,3) and at(old,53)<=at(new,45) "
@@ -115,8 +115,8 @@ class Writer:
         """Leave out what would overwrite an entry of a newer schema or a later lease holder, or was deleted since."""
         kept, requests = [], (self._ask(draft.record.key) for draft in drafts)
         for draft, result in zip(drafts, await call(self._topology, Role.WRITE, requests), strict=True):
-            if isinstance(result, list) and other_type(result[0]):  # to be overwritten
-                result = [b"", *result[1:]]
+            if isinstance(result, list):  # of another type: to be overwritten
+                result = [b"" if other_type(one) else one for one in result]
             replies = _replies(result, faults)
             if replies is None:
                 continue
