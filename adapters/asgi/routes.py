@@ -118,6 +118,8 @@ class Route:
         """What the cache reads of an answer as it is kept (see `Exchange.ask`)."""
         if type(answer) is tuple:
             return self.view(answer[3])
+        if not isinstance(answer, list):  # its caller's alone
+            return Reason.ERROR
         return self.view_stream(b"".join(answer[1:]))
 
 

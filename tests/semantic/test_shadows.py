@@ -156,22 +156,30 @@ def test_a_limit_that_is_no_whole_number_is_refused(value: Any) -> None:
         Policy(shadow_limit=value)
 
 
-async def test_a_check_whose_backend_fails_vouches_for_no_hit() -> None:
-    policy = Policy(shadow=0.5, max_error_rate=0.5)
+def reply(content: str, end: str | None) -> dict[str, Any]:
+    return {"choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": end}]}
+
+
+@pytest.mark.parametrize("failed", [None, {"error": {"message": "busy"}}, reply("Turn", None)])
+async def test_a_check_whose_backend_fails_vouches_for_no_hit(failed: Any) -> None:
+    """By an exception, or by an answer that is an error or broke off: those counted as the truth."""
+    policy, answers = Policy(shadow=0.5, max_error_rate=0.5), [reply("Turn left.", "stop")]
     layer = CacheLayer(embedder=WordEmbedder(), verifier=Sure(), policy=policy)
-    backend = Gate(opened=True)
+    backend = Gate(lambda question: answers[-1], opened=True)
     ask = layer.wrap(backend, name="ask")
     async with layer:
         await ask(FIRST)
         await layer.flush()
-        backend.error = OSError("busy")
+        answers.append(failed)
+        if failed is None:
+            backend.error = OSError("busy")
         await asked(layer, ask, MANY)
         assert layer._similar is not None
         state, decider = told(layer), layer._similar.decider
-    failed = backend.calls - 1
+    checked = backend.calls - 1
     assert (state["hits"], state["checks"], state["estimate"]) == (len(MANY), 0, None)
     counted = decider._functions["ask"].account(0.5).interval.hits[0.5]  # type: ignore[attr-defined]
-    assert failed > 0 and counted == len(MANY) - 2 * failed
+    assert checked > 0 and counted == len(MANY) - 2 * checked
     assert not decider._pending  # type: ignore[attr-defined]
 
 

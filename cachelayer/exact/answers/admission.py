@@ -92,7 +92,7 @@ def text_of(answer: Any) -> str | None:
     """
     if type(answer) is str:
         return answer
-    if answer is None or isinstance(answer, bytes | bytearray):
+    if answer is None or isinstance(answer, bytes | bytearray | Reason):
         return None
     if isinstance(answer, enum.Enum):
         return text_of(answer.value)
