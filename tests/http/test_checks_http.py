@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
 from same_words import SameWords
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.testing import WordEmbedder
 
 FIRST, AGAIN = "where is my red parcel today", "today where is my parcel red"
