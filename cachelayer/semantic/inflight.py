@@ -43,8 +43,8 @@ class Flight:
     def wait(self) -> asyncio.Future[Any]:
         """What the flight brings, for one rider on its loop."""
         waiter: asyncio.Future[Any] = self.loop.create_future()
-        if self.waiters is None:
-            waiter.set_result(self.landing)
+        if self.waiters is None:  # its own caller begins to read first
+            self.loop.call_soon(_tell, waiter, self.landing)
         else:
             self.waiters.append(waiter)
         return waiter
@@ -56,8 +56,12 @@ class Flight:
             return
         self.landing = landing
         for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(landing)
+            _tell(waiter, landing)
+
+
+def _tell(waiter: asyncio.Future[Any], landing: Any) -> None:
+    if not waiter.done():
+        waiter.set_result(landing)
 
 
 class InFlight:

@@ -216,3 +216,13 @@ async def test_who_waits_for_a_call_is_told_on_its_own_loop_though_another_write
     await asyncio.sleep(0)
     await asyncio.to_thread(flights.end, flight)
     assert [done.result() for done in (await waiting)[0]] == [None] and len(flights) == 0
+
+
+async def test_who_joins_what_has_landed_is_told_after_those_whose_call_it_was() -> None:
+    """They read its stream from the beginning, which would be gone where a rider had read on."""
+    flight, told = InFlight().begin(b"p", Query("a", np.ones(1, np.float32))), list[str]()
+    assert flight is not None
+    flight.land("a stream")
+    asyncio.get_running_loop().call_soon(told.append, "its own caller")
+    told.append(await flight.wait())
+    assert told == ["its own caller", "a stream"]
