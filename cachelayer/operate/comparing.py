@@ -11,7 +11,7 @@ from random import random
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
-from ..exact.answers.admission import text_of
+from ..exact.answers.admission import failed, text_of
 from ..flow.attempt import Faults
 from ..keep.accounts import model_of
 from ..keep.call import Call, Function, Landing
@@ -99,7 +99,8 @@ class Comparison:
             answer = await answer
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
-        truth = text_of(call.function.seen(answer))
+        seen = call.function.seen(answer)
+        truth = None if failed(seen) else text_of(seen)
         if truth is None or began != self.quality.erasures:
             return
         right = await self._agree(hit, truth, tier)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from inspect import isawaitable
 
 from ..errors import ConfigurationError
-from ..exact.answers.admission import admit, text_of
+from ..exact.answers.admission import failed, text_of
 from ..flow.attempt import Faults
 from ..flow.background import Background
 from ..keep.call import Call, Function
@@ -21,13 +21,10 @@ from ..semantic.answers import as_learned, normalize
 from ..semantic.apart import request_digest
 from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
-from ..types import Reason
 
 LONGEST = 60.0
 """Seconds that the backend or the owner's judge may take in the background."""
 HOUR = 3600.0
-_FAILED = frozenset({Reason.ERROR, Reason.INCOMPLETE})
-"""What a backend's answer is that failed, though it raised nothing."""
 
 
 class Shadows:
@@ -92,7 +89,7 @@ class Shadows:
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
         seen, decision = call.function.seen(answer), ask.decision
-        if isinstance(seen, Reason) or admit(seen) in _FAILED:
+        if failed(seen):
             return
         text = text_of(seen)
         tier = self._similar_to(call.function)

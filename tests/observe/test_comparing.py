@@ -129,6 +129,27 @@ async def test_prose_that_the_model_does_not_read_to_its_end_counts_as_different
         assert comparison.report()["different"] == (0.0 if whole else 1.0)
 
 
+
+
+async def test_a_reference_that_answers_with_an_error_is_no_reference() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> dict[str, str]:
+        return {"say": question}
+
+    async def reference(question: str) -> dict[str, Any]:
+        return {"error": {"message": "busy"}} if question == "b" else {"say": question}
+
+    comparison = layer.compare(ask, reference, share=1.0)
+    for question in "abc":
+        await ask(question)
+    await layer.flush()
+    report = comparison.report()
+    assert (report["slices"]["function"]["ask"]["checks"], report["different"]) == (2, 0.0)
+    await layer.aclose()
+
+
 async def test_the_caller_never_waits_for_the_reference() -> None:
     layer, ask = layer_with()
     free = asyncio.Event()

@@ -18,6 +18,7 @@ from .reply_reader import ordinary, read, tokens
 _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)
 
+_FAILED = frozenset({Reason.ERROR, Reason.INCOMPLETE})
 MOST_TOKENS = 2**63 - 1
 """What an answer may claim; a number beyond would not fit into what is stored, and spoil what is stored with it."""
 
@@ -47,6 +48,11 @@ def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
     if isinstance(answer, list | tuple) and isinstance(answer[0], str | bytes | None) and _blank(answer):
         return Reason.EMPTY_ANSWER
     return None if ordinary(answer) else _verdict(answer, truncated_ok)
+
+
+def failed(seen: Any) -> bool:
+    """Whether a backend's answer, as it is read, says or shows that it failed: it is no truth to judge others by."""
+    return isinstance(seen, Reason) or admit(seen) in _FAILED
 
 
 def _blank(pieces: list[Any] | tuple[Any, ...]) -> bool:
