@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache, partial
 from typing import Any
 
@@ -28,9 +27,7 @@ def connector(lib: Any) -> Any:
 
 
 def _handler(lib: Any) -> Any:
-    base: Any = importlib.import_module("aiohttp.client_proto").ResponseHandler
-
-    class Handler(base):  # type: ignore[misc]
+    class Handler(lib.client_proto.ResponseHandler):  # type: ignore[misc]
         def set_exception(self, fault: Any, *causes: Any) -> None:
             """Whoever reads the body is told, too: of chunks that are none aiohttp tells nobody, not even its timer."""
             super().set_exception(fault, *causes)
