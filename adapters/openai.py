@@ -13,10 +13,9 @@ from typing import Any, TypeVar, cast
 
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError, MissingExtra, broken
+from cachelayer.exact.keys.chat import HEADERS
 from cachelayer.types import Reason
 from cachelayer.wrap.options import OPTIONS, check, policy_fields
-
-from .asgi.settings import VARY
 
 try:
     from openai import AsyncOpenAI, OpenAI
@@ -45,6 +44,8 @@ _BESIDE = {
 """What the client's options of a request are called where one asks for it."""
 _OFFERED = ("outcome", "explain", "invalidate")
 """What each of them offers beside its answers, as any wrapped function does."""
+_BY_SERVER = ("create", "extra_headers")
+"""What is no field of a request: whom it asks, and what is told with it, are in what `of` returns."""
 _SET = frozenset({"name", "text", "view"})
 """Options that are the client's own."""
 _PASSED = frozenset({"with_raw_response", "with_streaming_response"})
@@ -83,9 +84,7 @@ class _Endpoints:
         server = f"{client.base_url}|{client.organization or ''}|{client.project or ''}"
         query = client.default_query  # what one call adds is a field of its own
         headers = {**client._custom_headers, **(body.get("extra_headers") or {})}
-        varying = {
-            name.lower(): str(value) for name, value in headers.items() if name.lower().encode() in VARY
-        }
+        varying = {name.lower(): str(value) for name, value in headers.items() if name.lower() in HEADERS}
         return f"{server}|{sorted(query.items())}|{sorted(varying.items())}" if query or varying else server
 
     def _agree(self, path: str, theirs: dict[str, Any]) -> None:
@@ -104,7 +103,7 @@ class _Endpoints:
         known = self.layer.known(name)
         if known is None:
             more = self.options.get("ignore", ())
-            ignored = more if isinstance(more, str) else ["create", *more]  # a text is refused by name
+            ignored = more if isinstance(more, str) else [*_BY_SERVER, *more]  # a text is refused by name
             options = {
                 **self.options,
                 "name": name,
@@ -121,7 +120,7 @@ class _Endpoints:
             self._agree(path, known.handle.function.fn.options)
 
         def of(how: Callable[..., Any], /, **body: Any) -> Any:
-            return how(create, self.of(client, body), _more(path, body), **body)
+            return how(create, self.of(client, body), **body)
 
         def call(**body: Any) -> Any:
             return stream(of(known, **body))
@@ -144,13 +143,6 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple) and type(one) is type(other):
         return len(one) == len(other) and all(map(_alike, one, other))
     return bool(getattr(one, "__code__", one) == getattr(other, "__code__", other))
-
-
-def _more(path: str, body: dict[str, Any]) -> Any:
-    """What of a request tells answers apart here and nowhere else: how its stream is to come, and whether an answer has
-    an id that the server knows, for a `previous_response_id`; it has unless `store=False` is said."""
-    chunks = body.get("stream_options") or None  # `omit` is false, too
-    return chunks if path != "responses.create" else (chunks, body.get("store") is not False)
 
 
 class _Wrapped:
@@ -213,7 +205,7 @@ class _Wrapped:
 
 
 def _awaited() -> Callable[..., Any]:
-    async def create(create: Callable[..., Any], server: str, more: Any, **body: Any) -> Any:
+    async def create(create: Callable[..., Any], server: str, **body: Any) -> Any:
         return await create(**body)
 
     create.cachelayer_wire = True  # type: ignore[attr-defined]
@@ -221,7 +213,7 @@ def _awaited() -> Callable[..., Any]:
 
 
 def _plain() -> Callable[..., Any]:
-    def create(create: Callable[..., Any], server: str, more: Any, **body: Any) -> Any:
+    def create(create: Callable[..., Any], server: str, **body: Any) -> Any:
         return create(**body)
 
     create.cachelayer_wire = True  # type: ignore[attr-defined]

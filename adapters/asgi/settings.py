@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
+from cachelayer.exact.keys.chat import HEADERS
 from cachelayer.signatures import signature
 
 from .directives import NOTHING, Asked, asked
@@ -21,10 +22,7 @@ from .storable import CARRIERS
 Authorize = Callable[..., Any]
 """`authorize(scope)` returns (or awaits to) whether the caller is let in; or an ASGI app that answers 2xx if so."""
 Trust = bool | Callable[[HttpScope], bool | Awaitable[bool]]
-VARY = (
-    b"accept-language", b"anthropic-beta", b"anthropic-version", b"openai-beta", b"openai-organization",
-    b"openai-project", b"x-title",
-)  # fmt: skip
+VARY = tuple(name.encode() for name in HEADERS)
 """Request headers that are part of every key, unless the owner says otherwise."""
 
 

@@ -213,6 +213,34 @@ def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
 
 
 @pytest.mark.parametrize(
+    ("body", "more", "said"),
+    [
+        ({"stream": True}, {"stream_options": {"include_usage": True}}, True),
+        ({"stream": True}, {"stream_options": {}}, False), ({"stream": True}, {"stream_options": NOT_GIVEN}, False),
+        ({}, {"stream_options": {"include_usage": True}}, False),
+        ({"stream": False}, {"stream_options": {"include_usage": True}}, False),
+        ({"input": "a"}, {"store": False}, True), ({"input": "a"}, {"store": None}, False),
+        ({}, {"extra_headers": {"OpenAI-Beta": "assistants=v2"}}, True),
+        ({}, {"extra_headers": {"traceparent": "00-1"}}, False), ({}, {"extra_headers": {}}, False),
+    ],
+)  # fmt: skip
+def test_how_a_stream_comes_what_can_be_continued_and_what_headers_name_tells_answers_apart(
+    body: dict[str, Any], more: dict[str, Any], said: bool
+) -> None:
+    plain, asked = (WIRE.identify((), {"prompt": "a", **body, **beside}, None) for beside in ({}, more))
+    assert plain is not None and asked is not None
+    assert (asked.canonical != plain.canonical) is said
+
+
+def test_a_header_counts_however_it_is_written() -> None:
+    one, other = (
+        WIRE.identify((), {"prompt": "a", "extra_headers": {name: "v1", "x-id": name}}, None)
+        for name in ("openai-beta", "OpenAI-Beta")
+    )
+    assert one is not None and other is not None and one.canonical == other.canonical
+
+
+@pytest.mark.parametrize(
     ("more", "does"),
     [
         ({"store": True}, True), ({"conversation": "c"}, True), ({"extra_body": {"store": True}}, True),

@@ -15,9 +15,14 @@ from .canonical import Tree, tree
 from .normalize import Fold
 
 IRRELEVANT = frozenset({
-    "user", "safety_identifier", "metadata", "store", "service_tier", "stream_options", "prompt_cache_key",
-    "prompt_cache_retention", "extra_headers", "timeout", "request_id",
+    "user", "safety_identifier", "metadata", "service_tier", "prompt_cache_key", "prompt_cache_retention", "timeout",
+    "request_id",
 })  # fmt: skip
+HEADERS = (
+    "accept-language", "anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project",
+    "x-title",
+)  # fmt: skip
+"""Headers of a request that change its answer: by these languages, versions, organizations and projects are named."""
 DEFAULTS: dict[str, Any] = {
     "stream": False, "temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0,
     "logprobs": False, "tool_choice": "auto", "parallel_tool_calls": True, "echo": False, "best_of": 1,
@@ -27,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
 
 def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a request body that identify its answer, values as they came."""
-    return {
+    found = {
         name: value
         for name, value in body.items()
         if value is not None
@@ -35,6 +40,22 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         and (type(value) in _JSON or not absent(value))
         and (name not in DEFAULTS or not _equal(DEFAULTS[name], value))
     }
+    for name in _PARTLY & found.keys():
+        counts = _counting(name, found.pop(name), found)
+        if counts:
+            found[name] = counts
+    return found
+
+
+def _counting(name: str, value: Any, found: Mapping[str, Any]) -> Any:
+    """What counts of a field that changes some answers only."""
+    if name == "stream_options":  # its chunks, not what they say
+        return "stream" in found and value
+    if name == "store":  # by its id a `previous_response_id` names it, unless it is not kept
+        return "input" in found and [value]
+    if not isinstance(value, Mapping):
+        return value
+    return sorted((key.lower(), str(held)) for key, held in value.items() if str(key).lower() in HEADERS)
 
 
 def _equal(default: Any, value: Any) -> bool:
@@ -164,4 +185,5 @@ def _role(message: Any) -> Any:
 
 
 _SPEAKERS = ("user", "assistant")
+_PARTLY = frozenset({"stream_options", "store", "extra_headers"})
 _JSON = frozenset({str, int, float, bool, list, dict})
