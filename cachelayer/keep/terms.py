@@ -8,6 +8,7 @@ from typing import Any
 
 from ..durations import LONGEST, seconds
 from ..errors import ConfigurationError
+from ..exact.answers.pages import is_page
 from ..flow.attempt import Faults
 from ..types import Reason
 from .call import Call, Function
@@ -33,7 +34,9 @@ def lifetime(call: Call, answer: Any, faults: Faults) -> float:
 def vetoed(
     function: Function, cache_if: Callable[[Any], Any] | None, seen: Any, faults: Faults
 ) -> Reason | None:
-    """Why the owner's `cache_if`, which is shown `seen`, does not let an answer be kept; None if it does."""
+    """Why the owner's `cache_if`, which is shown `seen`, does not let an answer be kept, or a page; None if it does."""
+    if is_page(function.fn, seen):
+        return Reason.INCOMPLETE
     if cache_if is None:
         return None
     kept = faults.attempt_now("cache_if", lambda: bool(cache_if(seen)), of=function.name)

@@ -9,6 +9,7 @@ deltas, joining   chunks of a stream, read fast
 finish_reasons, usage   why it ended; how many tokens it took
 silence         whether it says anything, in a provider's own form
 admission       whether it may be kept
+pages           what came in its place
 
 How it is kept in process:
 
