@@ -6,7 +6,7 @@ Answers to `chat.completions` and `responses` (`create`, `parse` and `stream`), 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -22,7 +22,7 @@ try:
 except ImportError as fault:
     raise MissingExtra("cachelayer.adapters.openai", "openai", "openai", broken("openai", fault)) from fault
 
-from .openai_streams import AsyncStream, stream
+from .openai_streams import AsyncStream, Stream, own
 
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
 _TEXTS = {
@@ -122,12 +122,17 @@ class _Endpoints:
         def of(how: Callable[..., Any], /, **body: Any) -> Any:
             return how(create, self.of(client, body), **body)
 
+        def made_own(answer: Any, body: dict[str, Any]) -> Any:
+            of_caller = partial(own, body=body) if path == "responses.create" else _as_it_is
+            if isinstance(answer, Iterator):
+                return Stream(answer, of_caller)
+            return AsyncStream(answer, of_caller) if isinstance(answer, AsyncIterator) else of_caller(answer)
+
         def call(**body: Any) -> Any:
-            return stream(of(known, **body))
+            return made_own(of(known, **body), body)
 
         async def acall(**body: Any) -> Any:
-            answer = await of(known, **body)
-            return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
+            return made_own(await of(known, **body), body)
 
         made = acall if self.awaited else call
         for offered in _OFFERED:
@@ -136,6 +141,10 @@ class _Endpoints:
 
     def _name(self, path: str) -> str:
         return f"openai {path}{'' if self.awaited else ' plain'}"
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -234,7 +243,7 @@ def _helping(resource: Any, create: Any, awaited: bool) -> Any:
         asked, parsed = request(body, options), None
         answer = create(**asked)
         try:
-            parsed = options["post_parser"](answer)
+            parsed = _numbered(options["post_parser"](answer), answer)
             return parsed
         finally:
             if parsed is None:
@@ -244,7 +253,7 @@ def _helping(resource: Any, create: Any, awaited: bool) -> Any:
         asked, parsed = request(body, options), None
         answer = await create(**asked)
         try:
-            parsed = options["post_parser"](answer)
+            parsed = _numbered(options["post_parser"](answer), answer)
             return parsed
         finally:
             if parsed is None:
@@ -253,6 +262,12 @@ def _helping(resource: Any, create: Any, awaited: bool) -> Any:
     helping = copy(resource)
     helping.create, helping._post = create, apost if awaited else post
     return helping
+
+
+def _numbered(parsed: Any, answer: Any) -> Any:
+    """What was parsed, with the number of the request that was answered: the client gives it to all that it returns."""
+    parsed._request_id = getattr(answer, "_request_id", None)
+    return parsed
 
 
 def _whole_response(answer: Any) -> Any:

@@ -1,21 +1,27 @@
-"""Streams of the `openai` client that may come from the cache, with what users of the client's own call.
+"""Streams of the `openai` client that may come from the cache, with what users of the client's own call, and what of
+an answer is its caller's own.
 
 They are of the client's classes, too: frameworks tell streams from whole answers by that.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Self
 
 import openai
+
+_NONE: dict[str, Any] = {"metadata": {}, "user": None, "safety_identifier": None, "prompt_cache_key": None}
+"""What the Responses API repeats of a request that is no part of its key, and what of one that says nothing."""
+Own = Callable[[Any], Any]
+"""Makes of a chunk the caller's own."""
 
 
 class AsyncStream(openai.AsyncStream[Any]):
     """Chunks, recorded or replayed."""
 
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Any, own: Own) -> None:
+        self._chunks, self._own = chunks, own
 
     @property
     def response(self) -> Self:  # type: ignore[override]
@@ -26,7 +32,7 @@ class AsyncStream(openai.AsyncStream[Any]):
         return self
 
     async def __anext__(self) -> Any:
-        return await self._chunks.__anext__()
+        return self._own(await self._chunks.__anext__())
 
     async def close(self) -> None:
         """Leave the stream."""
@@ -38,8 +44,8 @@ class AsyncStream(openai.AsyncStream[Any]):
 class Stream(openai.Stream[Any]):
     """The same of a plain client."""
 
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Any, own: Own) -> None:
+        self._chunks, self._own = chunks, own
 
     @property
     def response(self) -> Self:  # type: ignore[override]
@@ -50,13 +56,23 @@ class Stream(openai.Stream[Any]):
         return self
 
     def __next__(self) -> Any:
-        return next(self._chunks)
+        return self._own(next(self._chunks))
 
     def close(self) -> None:
         """Leave the stream."""
         self._chunks.close()
 
 
-def stream(answer: Any) -> Any:
-    """An answer of a plain client: a stream where it is one."""
-    return Stream(answer) if isinstance(answer, Iterator) else answer
+def own(answer: Any, body: Mapping[str, Any]) -> Any:
+    """An answer of the Responses API, or an event of its stream, as it repeats `body` and no other caller's request."""
+    inner = getattr(answer, "response", None)
+    if inner is not None:
+        repeated = own(inner, body)
+        return answer if repeated is inner else answer.model_copy(update={"response": repeated})
+    told = getattr(answer, "model_fields_set", ())
+    others = {}
+    for name in _NONE.keys() & told:
+        given = body.get(name) or _NONE[name]  # `omit` is false, too
+        if getattr(answer, name) != given:
+            others[name] = given
+    return answer.model_copy(update=others) if others else answer

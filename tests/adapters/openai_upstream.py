@@ -47,9 +47,12 @@ class Responding(Upstream):
             "tools": [],
             "tool_choice": "auto",
             "parallel_tool_calls": True,
+            "metadata": asked.get("metadata") or {},
+            "user": asked.get("user"),
         }
         if not asked.get("stream"):
-            await self._reply(send, 200, json.dumps(body).encode(), [(b"content-type", b"application/json")])
+            headers = [(b"content-type", b"application/json"), (b"x-request-id", b"q%d" % len(self.requests))]
+            await self._reply(send, 200, json.dumps(body).encode(), headers)
             return
         begun = {**body, "status": "in_progress", "output": []}
         events = [

@@ -79,6 +79,43 @@ def test_responses_are_parsed_and_streamed_by_the_clients_helpers_from_one_answe
     assert upstream.requests[0]["text"]["format"]["name"] == "Step"
 
 
+def test_what_is_parsed_tells_the_number_of_its_request_as_all_answers_do(layer: CacheLayer) -> None:
+    with Server(Responding()) as server, plain(f"{server.url}/v1", layer) as client:
+        for _ in range(2):
+            told = client.responses.parse(model="m", input="hi", text_format=Step)
+            assert told._request_id == "q1" and told.output_parsed == Step(say="hi")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_response_repeats_what_its_own_caller_said_beside_the_question(
+    layer: CacheLayer, stream: bool
+) -> None:
+    """Its first caller's metadata, and name, came with every hit."""
+    upstream = Responding()
+    said: list[dict[str, Any]] = [
+        {"metadata": {"ticket": "1"}, "user": "ann"},
+        {"metadata": {"ticket": "2"}},
+        {},
+    ]
+
+    def repeated(answers: list[Any]) -> list[Any]:
+        held = [one.response if stream else one for one in answers]
+        return [(one.metadata, one.user) for one in held]
+
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        url, key = f"{server.url}/v1", "sk-test"
+        async with wrap(openai.AsyncOpenAI(base_url=url, api_key=key), layer=layer) as awaited:
+            for body in (*said, *said):
+                plainly: Any = client.responses.create(model="m", input="hi", stream=stream, **body)
+                told: Any = await awaited.responses.create(model="m", input="hi", stream=stream, **body)
+                own = [(body.get("metadata") or {}, body.get("user"))]
+                assert repeated([*plainly] if stream else [plainly]) == own * (2 if stream else 1)
+                assert repeated([one async for one in told] if stream else [told]) == own * (
+                    2 if stream else 1
+                )
+    assert len(upstream.requests) == 2
+
+
 def test_what_a_helper_is_told_beside_the_body_is_asked(
     url: str, upstream: Upstream, layer: CacheLayer
 ) -> None:

@@ -220,11 +220,13 @@ def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
         ({}, {"stream_options": {"include_usage": True}}, False),
         ({"stream": False}, {"stream_options": {"include_usage": True}}, False),
         ({"input": "a"}, {"store": False}, True), ({"input": "a"}, {"store": None}, False),
+        ({}, {"prompt_cache_options": {"ttl": "30m"}}, False),
+        ({}, {"prompt_cache_options": {"comparison_response_id": "r"}}, True),
         ({}, {"extra_headers": {"OpenAI-Beta": "assistants=v2"}}, True),
         ({}, {"extra_headers": {"traceparent": "00-1"}}, False), ({}, {"extra_headers": {}}, False),
     ],
 )  # fmt: skip
-def test_how_a_stream_comes_what_can_be_continued_and_what_headers_name_tells_answers_apart(
+def test_of_some_fields_that_change_no_words_a_part_counts(
     body: dict[str, Any], more: dict[str, Any], said: bool
 ) -> None:
     plain, asked = (WIRE.identify((), {"prompt": "a", **body, **beside}, None) for beside in ({}, more))

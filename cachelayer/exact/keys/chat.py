@@ -51,6 +51,8 @@ def _counting(name: str, value: Any, found: Mapping[str, Any]) -> Any:
     """What counts of a field that changes some answers only."""
     if name == "stream_options":  # its chunks, not what they say
         return "stream" in found and value
+    if name == "prompt_cache_options":  # whose other fields say how long a prefix is held
+        return isinstance(value, Mapping) and value.get("comparison_response_id")
     if name == "store":  # by its id a `previous_response_id` names it, unless it is not kept
         return "input" in found and [value]
     if not isinstance(value, Mapping):
@@ -185,5 +187,5 @@ def _role(message: Any) -> Any:
 
 
 _SPEAKERS = ("user", "assistant")
-_PARTLY = frozenset({"stream_options", "store", "extra_headers"})
+_PARTLY = frozenset({"stream_options", "store", "extra_headers", "prompt_cache_options"})
 _JSON = frozenset({str, int, float, bool, list, dict})
