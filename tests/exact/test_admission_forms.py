@@ -51,8 +51,13 @@ def own_forms(end: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("end", "reason"), [("MAX_TOKENS", Reason.TRUNCATED), ("SAFETY", Reason.FILTERED), ("STOP", None)]
-)
+    ("end", "reason"),
+    [
+        ("MAX_TOKENS", Reason.TRUNCATED), ("CONTINUATION", Reason.TRUNCATED), ("SAFETY", Reason.FILTERED),
+        ("ESCALATION", Reason.FILTERED), ("PUP_LIMITED_DISABLED", Reason.FILTERED), ("refusal", Reason.REFUSED),
+        ("USER_CANCEL", Reason.INCOMPLETE), ("STOP", None),
+    ],
+)  # fmt: skip
 def test_answers_of_other_providers_in_their_own_forms_are_kept_only_if_they_ended_well(
     end: str, reason: Reason | None
 ) -> None:

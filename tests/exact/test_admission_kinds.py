@@ -104,8 +104,11 @@ def test_a_body_of_the_responses_api_is_kept_only_if_it_is_complete() -> None:
         "usage": {"input_tokens": 2, "output_tokens": 3, "total_tokens": 5},
     }
     assert admit(body) is None and text_of(body) == "Yes." and tokens_of(body) == 5
-    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    assert admit({**body, **cut}) is Reason.TRUNCATED
+    for why, reason in {
+        "max_output_tokens": Reason.TRUNCATED, "content_filter": Reason.FILTERED, "max_messages": Reason.INCOMPLETE,
+        "steered": Reason.INCOMPLETE, None: Reason.TRUNCATED,
+    }.items():  # fmt: skip
+        assert admit({**body, "status": "incomplete", "incomplete_details": {"reason": why}}) is reason
     assert admit({**body, "status": "in_progress"}) is Reason.INCOMPLETE
     refusal = {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}
     assert admit({**body, "output": [refusal]}) is Reason.REFUSED

@@ -9,17 +9,20 @@ from .fields import Fields, fields, word
 BROKEN = "error"
 """The finish reason of a reply that broke off."""
 _ENDS = {
-    **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys((
+        "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded", "continuation",
+    ), "length"),
     **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
     **dict.fromkeys((
         "safety", "image_safety", "language", "recitation", "blocklist", "prohibited_content", "spii", "error_toxic",
         "content_filtered", "guardrail_intervened", "image_prohibited_content", "image_recitation", "model_armor",
+        "escalation", "pup_limited_disabled",
     ), "content_filter"),
     **dict.fromkeys((
         "abort", "aborted", "cancelled", "canceled", "error_limit", "error", "other", "pause_turn",
         "malformed_function_call", "malformed_response", "malformed_model_output", "malformed_tool_use", "timeout",
         "unexpected_tool_call", "too_many_tool_calls", "missing_thought_signature", "image_other", "no_image",
-        "insufficient_system_resource",
+        "insufficient_system_resource", "user_cancel",
     ), BROKEN),
 }  # fmt: skip
 """Other servers' words for OpenAI's: Anthropic, Bedrock, Cohere, DeepSeek, Gemini, Mistral, SGLang, vLLM."""

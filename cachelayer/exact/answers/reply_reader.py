@@ -11,7 +11,7 @@ from typing import Any
 
 from .deltas import read_delta
 from .fields import Fields, fields, given, word
-from .finish_reasons import end_of, said_in, said_within
+from .finish_reasons import BROKEN, end_of, said_in, said_within
 from .reply import Call, Reply
 from .silence import silent, unanswered
 from .usage import counts_in, counts_of, number
@@ -92,8 +92,10 @@ def _read_whole(of: Fields) -> Reply | None:
 
 def _read_ends(parts: Iterable[Any]) -> Reply | None:
     """Of an answer in another form, or the last events of its stream, only why it ended, where it says so."""
-    ends = [end_of(reason) for part in parts for reason in said_within(fields(part))]
-    return Reply(ends=dict(enumerate(ends)), other=True) if ends else None
+    said = [reason for part in parts for reason in said_within(fields(part))]
+    if not said:
+        return None
+    return Reply(ends=dict(enumerate(map(end_of, said))), refused="refusal" in said, other=True)
 
 
 def _read_other(of: Fields) -> Reply | None:
@@ -263,7 +265,8 @@ def _read_response(reply: Reply, of: Fields, output: list[Any]) -> None:
     status = word(of, "status")
     reply.failed = reply.failed or status == "failed"
     if status == "incomplete":
-        _end(reply, 0, word(fields(of.get("incomplete_details")), "reason") or "length")
+        reason = word(fields(of.get("incomplete_details")), "reason") or "length"
+        _end(reply, 0, reason if end_of(reason) in ("length", "content_filter") else BROKEN)
     elif status in ("in_progress", "queued", "cancelled"):
         reply.tells_ends = True  # not ended: as a stream without its last chunk
         _end(reply, 0, "")
