@@ -6,6 +6,7 @@ reply           a model's answer, in whatever wire form it came
 reply_reader    reads one: OpenAI, Anthropic, LangChain
 fields          the fields of a dict or an object alike
 deltas, joining   chunks of a stream, read fast
+events          streams in other forms, which say at their end why they ended
 finish_reasons, usage   why it ended; how many tokens it took
 silence         whether it says anything, in a provider's own form
 admission       whether it may be kept

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .deltas import read_delta
+from .events import response_in, tells_its_end
 from .fields import Fields, fields, given, word
 from .finish_reasons import BROKEN, end_of, said_in, said_within
 from .reply import Call, Reply
@@ -30,7 +31,7 @@ def read(answer: Any) -> Reply | None:
     if isinstance(answer, list | tuple):
         if answer and word(fields(answer[0]), "type") in _GENERATIONS:
             return _read_generations(answer)
-        return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else _read_ends(answer[-_LAST:])
+        return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else _read_events(answer)
     if isinstance(answer, BaseException):
         return Reply(failed=True)
     of = fields(answer)
@@ -88,6 +89,16 @@ def _read_whole(of: Fields) -> Reply | None:
         return None
     reply.tokens = _tokens(of)
     return reply
+
+
+def _read_events(events: list[Any] | tuple[Any, ...]) -> Reply | None:
+    """Of a stream in another form, whether and why it ended; None of any other list."""
+    if not events:
+        return None
+    whole = response_in(events)
+    reply = _read_ends(events[-_LAST:]) if whole is None else _read_whole(whole)
+    cut = reply is None and tells_its_end(events)
+    return Reply(ends={0: None}, tells_ends=True, other=True) if cut else reply
 
 
 def _read_ends(parts: Iterable[Any]) -> Reply | None:
