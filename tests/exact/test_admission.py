@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,29 @@ def test_a_completion_without_choices_is_not_kept() -> None:
         admit(told) is Reason.EMPTY_ANSWER and admit(ChatCompletion.construct(**told)) is Reason.EMPTY_ANSWER
     )
     assert admit({"choices": None, "text": "of another kind"}) is None
+
+
+@pytest.mark.parametrize("said", [{}, {"detail": "not found"}, {"status": "loading"}])
+@pytest.mark.parametrize(
+    "names",
+    [
+        (
+            "id",
+            "choices",
+            "created",
+            "model",
+            "object",
+            "usage",
+        ),  # OpenAI's, groq's, together's, Hugging Face's
+        ("id", "content", "role", "stop_reason", "usage"),  # Anthropic's
+        ("id", "output", "status", "incomplete_details", "error"),  # OpenAI's responses
+        ("id", "message", "finish_reason", "usage"),  # Cohere's
+    ],
+)
+def test_what_a_client_makes_of_json_of_something_else_is_not_kept(names: Any, said: dict[str, Any]) -> None:
+    """They check nothing of what a proxy says with status 200, and hand on an answer whose fields are null."""
+    made = {**dict.fromkeys(names), **said}
+    assert admit(made) is admit(SimpleNamespace(**made)) is Reason.EMPTY_ANSWER
 
 
 def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:

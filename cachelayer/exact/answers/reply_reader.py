@@ -18,6 +18,10 @@ from .silence import silent, unanswered
 from .usage import counts_in, counts_of, number
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
+_SAID = {
+    "choices": "created", "content": "stop_reason", "output": "incomplete_details", "message": "finish_reason",
+}  # fmt: skip
+"""Where OpenAI's, Anthropic's and Cohere's answers say what they say, and what they have beside it."""
 _LAST = 4
 """Events at the end of a stream; one of them says why it ended."""
 _GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
@@ -111,15 +115,18 @@ def _read_ends(parts: Iterable[Any]) -> Reply | None:
 
 def _read_other(of: Fields) -> Reply | None:
     """Of a whole answer in another form also whether it says anything."""
-    reply = _read_ends([of]) or (Reply() if unanswered(of) else None)
+    reply = _read_ends([of]) or (Reply() if unanswered(of) or _has_none(of) else None)
     if reply is not None:
         reply.other = not silent(of)
     return reply
 
 
 def _has_none(of: Fields) -> bool:
-    """Whether a completion's choices are null: so Google's server says that it blocked the question."""
-    return "choices" in of and of["choices"] is None and _are_choices(of, [])
+    """Whether what a model's answer says is null: so Google's server says that it blocked the question, and so clients
+    read any other JSON, as {"detail": "not found"}: they make their object of it, and check nothing."""
+    if "choices" in of and of["choices"] is None and _are_choices(of, []):
+        return True
+    return any(said in of and of[said] is None and beside in of for said, beside in _SAID.items())
 
 
 def _are_choices(of: Fields, choices: list[Any]) -> bool:
