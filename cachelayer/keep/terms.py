@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 from ..durations import LONGEST, seconds
 from ..errors import ConfigurationError
-from ..exact.answers.pages import is_page
 from ..flow.attempt import Faults
 from ..types import Reason
 from .call import Call, Function
+
+_RESOURCES = frozenset({"SyncAPIResource", "AsyncAPIResource"})
+"""What holds the methods of clients that are made by one generator: openai's, anthropic's, groq's, together's."""
 
 
 def staleness(call: Call, most: float) -> float:
@@ -35,12 +38,22 @@ def vetoed(
     function: Function, cache_if: Callable[[Any], Any] | None, seen: Any, faults: Faults
 ) -> Reason | None:
     """Why the owner's `cache_if`, which is shown `seen`, does not let an answer be kept, or a page; None if it does."""
-    if is_page(function.fn, seen):
+    if _is_page(function.fn, seen):
         return Reason.INCOMPLETE
     if cache_if is None:
         return None
     kept = faults.attempt_now("cache_if", lambda: bool(cache_if(seen)), of=function.name)
     return kept if isinstance(kept, Reason) else None if kept else Reason.VETOED
+
+
+def _is_page(fn: Any, answer: Any) -> bool:
+    """Whether `answer` of `fn` is markup where a client would have made an object of JSON: what a proxy said."""
+    if type(answer) is not str or not answer.lstrip().startswith("<"):
+        return False
+    while isinstance(fn, partial):
+        fn = fn.func
+    behind = type(getattr(fn, "__self__", None))
+    return not _RESOURCES.isdisjoint(cls.__name__ for cls in behind.__mro__)
 
 
 def _owners_ttl(call: Call, answer: Any, faults: Faults) -> float:

@@ -10,7 +10,6 @@ events          streams in other forms, which say at their end why they ended
 finish_reasons, usage   why it ended; how many tokens it took
 silence         whether it says anything, in a provider's own form
 admission       whether it may be kept
-pages           what came in its place
 
 How it is kept in process:
 
