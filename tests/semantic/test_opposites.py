@@ -35,6 +35,9 @@ WORDS = [
     ("are fires permitted on the beach", "are fires prohibited on the beach"),
     ("is a vest required in a canoe", "is a vest recommended in a canoe"),
     ("the gross wage of a baker", "the net wage of a baker"),
+    ("resume the old backup job", "stop the old backup job"),
+    ("can I pause the gym plan", "can I cancel the gym plan"),
+    ("continue the upload to the server", "pause the upload to the server"),
     ("tea with lemon", "tea w/o lemon"),
 ]
 TENSES = [

@@ -12,6 +12,8 @@ OTHER = [
      "This is because many species are able to regulate their body temperature."),
     ("A referendum took place on the government's unwieldy bureaucracy in May.",
      "A vote took place on the unwieldy government's bureaucracy in May."),
+    ("All the storks that nest on the roof in spring are able to find it again.",
+     "All the storks that nest on the roof in spring are unable to find it again."),
 ]  # fmt: skip
 SAME = [
     ("What is the reason that many species cannot regulate their body temperature?",

@@ -53,6 +53,7 @@ Asked by the verifier alone, under names of their own:
 slots           'slot': long texts that differ in one place
 courses         'relations': source and destination exchanged, however worded
 strangers       'strangers': a rare word in the place of another
+measured        'relations': orders of one amount, done to other things
 mentions        'mention': what is shown as an example
 called          'names': a thing / its name
 orders          'orders': orders to whoever answers

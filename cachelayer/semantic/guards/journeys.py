@@ -19,6 +19,13 @@ _TRAVEL: Final = frozenset(
     """flight flights fly flying airfare airfares fare fares airline airlines nonstop transport transportation
     train trains bus buses ferry ferries""".split()
 )
+_GOING: Final = frozenset(
+    "get go going travel travelling traveling drive directions route way connection connections distance".split()
+)
+"""With 'from' behind it and a 'to', one of these is a journey, too."""
+_LONG: Final = 20
+"""Words from which on it is a story that has a journey in it."""
+_NEXT: Final = frozenset("next last first".split())
 _ENDS: Final = frozenset(("from", "to", "between"))
 _BOUND: Final = frozenset(
     "from between leave leaves leaving depart departs departing arrive arriving oneway one-way roundtrip round".split()
@@ -29,7 +36,8 @@ _ASKING: Final = frozenset(
     trip trips leave leaves leaving depart departs departing departure departures take takes catch board run runs serve
     service operate list display available availability information detail details option options possible book
     booking reserve buy purchase look looking see interested plan wish much provide explain describe learn hear type
-    types kinds all every ticket tickets seat seats using use between time times
+    types kinds connection connections direction directions route routes way find come comes coming
+    all every ticket tickets seat seats using use between time times
     long hour hours duration many""".split()
 ).union(lx.FUNCTION_WORDS)
 """What only asks for a journey."""
@@ -57,7 +65,11 @@ def journeys(a: Signature, b: Signature) -> bool:
 
 
 def _travels(s: Signature) -> bool:
-    return not _TRAVEL.isdisjoint(s.vocabulary)
+    if not _TRAVEL.isdisjoint(s.vocabulary):
+        return True
+    if len(s.words) > _LONG or "from" not in s.vocabulary or "to" not in s.vocabulary:
+        return False
+    return any(word in _GOING and start == "from" for word, start in pairwise(s.words))
 
 
 def _ends(s: Signature) -> bool:
@@ -65,9 +77,10 @@ def _ends(s: Signature) -> bool:
 
 
 def _bound(s: Signature) -> bool:
-    """Whether it says where the journey begins or ends."""
+    """Whether it says where the journey begins or ends, or is the next."""
     return not _BOUND.isdisjoint(s.vocabulary) or any(
-        word in _TRAVEL and to in _LEADING for word, to in pairwise(s.words)
+        (word in _TRAVEL and to in _LEADING) or (word in _NEXT and to in _TRAVEL)
+        for word, to in pairwise(s.words)
     )
 
 

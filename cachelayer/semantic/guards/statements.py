@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..text.signature import Signature
+from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS
+from ..text.manners import told
+from ..text.signature import ASKING, Signature
 from .moods import ordered
 
 LONG: Final = 10
@@ -18,6 +20,17 @@ LONG: Final = 10
 _TALKING: Final = frozenset(
     """i i'm i'd i've i'll im me my mine we we're we've our us you you're you've your yours let let's please""".split()
 )
+
+_DETERMINERS: Final = frozenset(
+    "a an the this that these those all every each both any another it".split()
+).union(POSSESSORS)
+OPENING: Final = _DETERMINERS.union(
+    PREPOSITIONS,
+    CONDITIONS,
+    ASKING,
+    "he she they there here some many most much few several no not none and but or so also one such".split(),
+)
+"""What a statement may begin with before one of these: 'all the species', 'in the north'."""
 
 
 def statements(a: Signature, b: Signature) -> bool:
@@ -29,4 +42,10 @@ def statements(a: Signature, b: Signature) -> bool:
 
 
 def _states(s: Signature) -> bool:
-    return len(s.words) >= LONG and not s.question and _TALKING.isdisjoint(s.vocabulary) and not ordered(s)
+    return len(s.words) >= LONG and not s.question and _TALKING.isdisjoint(s.vocabulary) and not _orders(s)
+
+
+def _orders(s: Signature) -> bool:
+    """'Write the minutes'; but 'all the species' orders nothing."""
+    at = told(s.words)
+    return at < len(s.words) and s.words[at] not in OPENING and ordered(s) != ""

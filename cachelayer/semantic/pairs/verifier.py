@@ -20,6 +20,7 @@ from typing import Final
 from ...types import Candidate, Query, Turn
 from ..guards.called import called
 from ..guards.courses import courses
+from ..guards.measured import measured
 from ..guards.mentions import mentions
 from ..guards.orders import orders, speaking
 from ..guards.plain import FACTS, GUARDS, veto
@@ -264,6 +265,8 @@ def late(a: Reading, b: Reading, table: Words, *, scene: bool = False) -> str:
         return "mention"
     if called(a, b):
         return "names"
+    if measured(a, b, table):
+        return "relations"
     return "orders" if (speaking(a, b) if scene else orders(a, b)) else ""
 
 

@@ -10,6 +10,7 @@ asked           the text without greetings and polite phrases around the questio
   characters      characters of other keyboards; whether a text asks about how something is written
 signature       numbers, dates, names, negation, the kind of question: what a vector blurs
   scanning        the pass over the text that fills it
+  tokens          its words and marks, one by one
   marks           punctuation that carries meaning: code, formulas, patterns
   spoken          numbers spelled in several words: 'half past six' is 6:30
   lengths         lengths of time in one unit

@@ -78,6 +78,8 @@ _PAIRS: Final = """
     obverse/reverse offense/defense offence/defence offensive/defensive opponent/supporter opponents/supporters
     oppose/support opposing/supporting opposed/supported opaque/transparent optimist/pessimist optimistic/pessimistic
     outdated/current overestimate/underestimate overpaid/underpaid overweight/underweight pause/resume paused/resumed
+    pause/continue paused/continued pause/cancel pause/stop stop/continue stopped/continued stop/resume stopped/resumed
+    cancel/continue cancel/resume
     plural/singular plus/minus portrait/landscape postpaid/prepaid predator/prey predators/prey prefix/suffix
     prologue/epilogue prosecution/defense prosecutor/defendant proximal/distal punishment/reward punish/reward
     rural/urban rapid/slow rapidly/slowly quickly/slowly saving/spending savings/debts scarce/abundant

@@ -13,8 +13,9 @@ from typing import Final
 from .lexemes import NONE, Lexemes
 from .lexicon import AUXILIARIES
 from .marks import capitals, faceless, formal, odd, parted, rows
-from .scanning import Scan, named, tokens
+from .scanning import Scan, named
 from .spoken import joined
+from .tokens import tokens
 from .written import written
 
 

@@ -1,0 +1,54 @@
+"""Guard: two orders of one amount, each of which names what the other does not.
+
+'Add 5 minutes to the timer in the kitchen' / 'increase the pizza timer by 5 minutes'. What is to be done with the
+amount goes by many verbs; what it is done to is named. The trees take a shared amount for agreement.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..text.lexicon import CARDINALS
+from ..text.manners import told
+from ..text.reading import Reading
+from ..text.signature import Signature
+from ..text.words import OPPOSITE, OTHER, SIBLING, Words
+from .searches import IDLE
+from .statements import OPENING
+
+LONGEST: Final = 30
+"""Words of an order at most."""
+_NEAR: Final = 0.55
+"""Cosine of two words from which either may say what the other does."""
+_WISHING: Final = frozenset("i i'd i'm we we'd".split())
+_APART: Final = (OPPOSITE, OTHER, SIBLING)
+
+
+def measured(a: Reading, b: Reading, table: Words) -> bool:
+    """Whether both order something to be done by one amount, to things that the other does not name."""
+    mine, theirs = a.signature, b.signature
+    if not mine.numbers or mine.numbers != theirs.numbers:
+        return False
+    one, other = _verb(mine), _verb(theirs)
+    return bool(one and other) and _alone(a, b, one, table) and _alone(b, a, other, table)
+
+
+def _verb(s: Signature) -> str:
+    """What an order begins with; '' of anything else."""
+    at = told(s.words)
+    if (s.question and not at) or not at + 1 < len(s.words) <= LONGEST or s.words[at] in OPENING:
+        return ""
+    return "" if s.words[0] in _WISHING else s.words[at]
+
+
+def _alone(a: Reading, b: Reading, verb: str, table: Words) -> bool:
+    """Whether `a` names something, besides its `verb`, that no word of `b` may stand for."""
+    for at, (word, base) in enumerate(zip(a.content, a.stems, strict=True)):
+        if word == verb or not a.known[at] or not word.isalpha() or word in CARDINALS:
+            continue
+        if base in b.signature.stems or base in IDLE:
+            continue
+        near = a.vectors[at] @ b.vectors.T
+        if float(near.max(initial=0.0)) < _NEAR and all(table.relation(word, x) in _APART for x in b.content):
+            return True
+    return False
