@@ -71,6 +71,16 @@ _EXPLAIN: Final = re.compile(
     re.IGNORECASE,
 )
 """'Explain how it works' asks how it does."""
+_VERBS: Final = (
+    "(?:am|is|are|was|were|do|does|did|can|could|may|might|must|will|would|shall|should|has|have|had"
+    "|[a-z]+n't)"
+)
+_UNTURNED: Final = re.compile(
+    rf"(?:why|how(?! (?!(?:i|you|we|they|he|she|it|there|one) )(?:[a-z]*[^s]|[a-z]*[us]s) {_VERBS}\b)) "
+    rf"(?!(?:{_VERBS}|not|to|come|about|many|much|long|often|far)\b)[a-z]+ [^,;:]+$",
+    re.IGNORECASE,
+)
+"""'Why oceans are salty?' has the order of a statement; 'How expensive is it?' has not."""
 _PRICE: Final = _begins(
     r"(?:how much|what) (?:do|does) ([^,.;:?!]+?) cost(?= *\??$)",
     rf"what{_IS} the (?:price|cost) (?:of|for) ([^,.;:?!]+)",
@@ -149,7 +159,9 @@ def framed(text: str, known: Container[str]) -> str:
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     said = asking(said)
-    if found := _EXPLAIN.match(said):
+    if found := _UNTURNED.match(said):
+        said = direct(said.split())
+    elif found := _EXPLAIN.match(said):
         said = direct(said[found.end() :].split())
     if found := _ASIDE.match(said):
         said = f"{found[2]} {found[1]}?"

@@ -37,13 +37,13 @@ _NO_THING: Final = frozenset(
 
 
 def joined(words: list[str]) -> list[str]:
-    """`words` with each particle right behind its verb, where a thing with its article stood between."""
+    """`words` with each particle right behind its verb, where a thing stood between."""
     out: list[str] = []
     at = 0
     while at < len(words):
         particles, end = _VERBS.get(words[at]), 0
-        if particles and words[at + 1 : at + 2] and words[at + 1] in _OWNING:
-            end = _particle(words, at + 2, particles)
+        if particles and words[at + 1 : at + 2]:
+            end = _particle(words, at + 1 + (words[at + 1] in _OWNING), particles)
         out.append(words[at])
         if end:
             out += [words[end], *words[at + 1 : end]]
