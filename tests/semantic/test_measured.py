@@ -12,7 +12,7 @@ OTHER = [
     ("increase pizza timer by 5 minutes", "add 5 minutes to the timer in the kitchen"),
     ("add 10 dollars to the taxi budget", "please increase the clothing budget by 10 dollars"),
     ("increase the pizza timer by 2 hours", "could you add 2 hours to the kitchen timer"),
-    ("order 3 boxes of pens", "get 3 boxes of paper"),
+    ("order 3 boxes of pens", "send me 3 boxes of paper"),
 ]
 SAME = [
     ("increase pizza timer by 5 minutes", "add 5 minutes to the pizza timer"),
@@ -22,6 +22,8 @@ SAME = [
     ("add two hours to the trip", "add two hours to the journey"),
     ("turn the radio down to 3", "lower the radio to 3 please"),
     ("how do I add 5 minutes to the pizza timer", "can I extend the timer in the kitchen by 5 minutes"),
+    ("meetings of 3 hours", "appointments that take 3 hours"),
+    ("find bricks 3 inches wide", "select blocks with a width of 3 inches"),
     ("add milk to the list of the kitchen", "put pizza on the shopping list"),
 ]
 

@@ -1,7 +1,8 @@
 """Guard: two orders of one amount, each of which names what the other does not.
 
 'Add 5 minutes to the timer in the kitchen' / 'increase the pizza timer by 5 minutes'. What is to be done with the
-amount goes by many verbs; what it is done to is named. The trees take a shared amount for agreement.
+amount goes by many verbs; what it is done to is named. What is looked for goes by many nouns: 'find bricks 3 inches
+wide' is left to the trees, which take a shared amount for agreement.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from ..text.manners import told
 from ..text.reading import Reading
 from ..text.signature import Signature
 from ..text.words import OPPOSITE, OTHER, SIBLING, Words
+from .moods import NO_VERBS
 from .searches import IDLE
-from .statements import OPENING
 
 LONGEST: Final = 30
 """Words of an order at most."""
 _NEAR: Final = 0.55
 """Cosine of two words from which either may say what the other does."""
 _WISHING: Final = frozenset("i i'd i'm we we'd".split())
+_SOUGHT: Final = NO_VERBS.union("get give select show return choose fetch".split())
+"""What begins no order, or one to find or tell."""
 _APART: Final = (OPPOSITE, OTHER, SIBLING)
 
 
@@ -36,9 +39,11 @@ def measured(a: Reading, b: Reading, table: Words) -> bool:
 def _verb(s: Signature) -> str:
     """What an order begins with; '' of anything else."""
     at = told(s.words)
-    if (s.question and not at) or not at + 1 < len(s.words) <= LONGEST or s.words[at] in OPENING:
+    if (s.question and not at) or not at + 1 < len(s.words) <= LONGEST or s.words[at] in _SOUGHT:
         return ""
-    return "" if s.words[0] in _WISHING else s.words[at]
+    verb = s.words[at]
+    named = verb.endswith("ing") or (verb.endswith("s") and not verb.endswith("ss"))
+    return "" if named or s.words[0] in _WISHING else verb
 
 
 def _alone(a: Reading, b: Reading, verb: str, table: Words) -> bool:

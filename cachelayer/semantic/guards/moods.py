@@ -40,10 +40,10 @@ _ASKS: Final = frozenset("why who who's when where".split())
 _ASKED: Final = frozenset("why who what how where whether who's what's how's where's".split())
 _ME: Final = ("i", "i'd")
 _MINE: Final = frozenset("my our me us".split())
-_NO_VERBS: Final = frozenset("wheres whats hows whos whens whys".split()).union(
+NO_VERBS: Final = frozenset("wheres whats hows whos whens whys".split()).union(
     lx.FUNCTION_WORDS, TELLING, ASKING, CONDITIONS, PREPOSITIONS
 )
-_SURE: Final = _NO_VERBS - TELLING
+_SURE: Final = NO_VERBS - TELLING
 _NEVER: Final = _SURE.difference(CIVIL, REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
@@ -184,7 +184,7 @@ def _shown(orders: Signature, other: Signature) -> bool:
     return other.stems <= orders.stems and not (words[2:3] == ("the",) and words[-1].endswith("s"))
 
 
-def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
+def ordered(s: Signature, never: frozenset[str] = NO_VERBS) -> str:
     """The verb of a text that wants something done, none of `never`, or ''."""
     words, at = s.words, told(s.words)
     objects = _OBJECTS if at == earnest(words, CIVIL) else _MINE  # 'can you drink the water?' orders nothing

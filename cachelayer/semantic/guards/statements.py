@@ -24,7 +24,7 @@ _TALKING: Final = frozenset(
 _DETERMINERS: Final = frozenset(
     "a an the this that these those all every each both any another it".split()
 ).union(POSSESSORS)
-OPENING: Final = _DETERMINERS.union(
+_OPENING: Final = _DETERMINERS.union(
     PREPOSITIONS,
     CONDITIONS,
     ASKING,
@@ -48,4 +48,4 @@ def _states(s: Signature) -> bool:
 def _orders(s: Signature) -> bool:
     """'Write the minutes'; but 'all the species' orders nothing."""
     at = told(s.words)
-    return at < len(s.words) and s.words[at] not in OPENING and ordered(s) != ""
+    return at < len(s.words) and s.words[at] not in _OPENING and ordered(s) != ""
