@@ -3,11 +3,12 @@
     python -m benchmarks.decide outside --checklist qqp_suite.tar.gz --boolq boolq_perturbed.json \\
         --creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --atis atis/test \\
         --overnight overnight --sick SICK.txt --spider Spider-Syn --nlupp nlupp/data --cast treccastweb \\
-        --out benchmarks/results
+        --home tests/en --bash data/bash --svamp SVAMP.json --gsm gsmplus_testmini.jsonl --lcquad LC-QuAD \\
+        --forum stackExchange-FAQ.xml --whole data/dev.tsv --out benchmarks/results
 
-Where they come from: outside_data.py, outside_requests.py; nothing is fitted to them. Errors of one half, drawn by a
-hash, were read when guards were written; of the other, which is reported, only sums were looked at. Writes
-decide_outside.md.
+Where they come from: outside_data.py, outside_requests.py, outside_orders.py; nothing is fitted to them. Errors of one
+half, drawn by a hash, were read when guards were written; of the other, which is reported, only sums were looked at.
+Writes decide_outside.md.
 """
 
 from __future__ import annotations
@@ -59,12 +60,14 @@ def run(args: argparse.Namespace) -> int:
         "",
         "Command: `python -m benchmarks.decide outside --checklist qqp_suite.tar.gz --boolq boolq_perturbed.json",
         "--creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --atis atis/test --overnight overnight",
-        f"--sick SICK.txt --spider Spider-Syn --nlupp nlupp/data --cast treccastweb --half {args.half}",
-        "--out benchmarks/results`",
+        "--sick SICK.txt --spider Spider-Syn --nlupp nlupp/data --cast treccastweb --home tests/en",
+        "--bash data/bash --svamp SVAMP.json --gsm gsmplus_testmini.jsonl --lcquad LC-QuAD",
+        f"--forum stackExchange-FAQ.xml --whole data/dev.tsv --half {args.half} --out benchmarks/results`",
         f"Date: {started}. Machine: {machine()}, load {load:.1f} at the start.",
         "Every pair: an empty cache, one stored, the other asked, nothing known of the function. Brackets: 95 %",
         "intervals (Wilson). By cosine: true ones above the threshold, chosen on these very pairs, that lets at most",
-        "3 % of the traps pass. Sources, and which half this is: `outside_data.py`, `outside_requests.py`.",
+        "3 % of the traps pass. Sources, and which half this is: `outside_data.py`, `outside_requests.py`,",
+        "`outside_orders.py`.",
         "",
         "| | traps | served wrongly | true ones | served | by cosine |",
         "|---|---|---|---|---|---|",

@@ -11,7 +11,8 @@
   kkalouli/SICK-processing. Errors of one half were read;
 * TREC CAsT (Dalton et al., 2019 to 2022; daltonj/treccastweb): questions of one conversation, as its organisers rewrote
   them to stand alone. Edits of one of them were fitted to, as one of the sources of train_pairs; pairs were not;
-* requests told apart by what they mean: outside_requests.py.
+* requests told apart by what they mean: outside_requests.py;
+* orders, sums and questions of forums: outside_orders.py.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .outside_orders import ORDERS
 from .outside_requests import READ, atis, joined, nlupp, overnight, spider
 from .pairs_data import Pair
 
@@ -42,7 +44,9 @@ _MISLABELLED = "Order does matter"
 """Its pairs ('is Ann punching Bob' / 'is Bob punching Ann') are traps, and marked as the same."""
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
-_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider", "nlupp", "cast")
+_TOLD_APART = frozenset(
+    """paws atis overnight sick spider nlupp cast homeassistant nl2bash svamp gsmplus lcquad stackfaq mqr""".split()
+)
 """Sources whose kinds say so."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 """Whose pairs are equal, or told apart by a preamble that may matter."""
@@ -228,4 +232,5 @@ READERS = {
     "spider": spider,
     "nlupp": nlupp,
     "cast": cast,
+    **ORDERS,
 }
