@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import ablate, chain, one_off, outside, pairs, picture, streams, table, traffic
+from . import ablate, chain, one_off, outside, pairs, picture, streams, table, traffic, warmed
 
 
 def main() -> int:
@@ -17,6 +17,7 @@ def main() -> int:
     one_off.add(commands)
     outside.add(commands)
     traffic.add(commands)
+    warmed.add(commands)
     chain.add(commands)
     ablate.add(commands)
     table.add(commands)

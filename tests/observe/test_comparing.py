@@ -129,8 +129,6 @@ async def test_prose_that_the_model_does_not_read_to_its_end_counts_as_different
         assert comparison.report()["different"] == (0.0 if whole else 1.0)
 
 
-
-
 async def test_a_reference_that_answers_with_an_error_is_no_reference() -> None:
     layer = CacheLayer(semantic=False)
 

@@ -9,6 +9,7 @@ judging         which answer the candidates support, and its predicted risk
 neighbours      the vote: kernels, ridge regression, records of answers
 metric          which directions of the embedding separate the answers
 wording         what words add to it: guards with a record, words that go with an answer
+contrary        whether a request contradicts what all wordings of an answer say
 risk            the two logistic regressions
 calibration     corrects predicted risks by what came true
 budget          the ledger, the alarm that stops a scope, the interval that certifies it
