@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,10 @@ async def test_where_one_candidate_was_read_closely_and_refused_no_other_is_serv
     assert unreadable.entry == 1
 
 
+LETTERS = [f"q{x}{y}" for x in ascii_lowercase for y in ascii_lowercase]
+"""Names of questions, which differ in no number."""
+
+
 def test_an_answer_asked_for_once_is_served_after_a_closer_reading_while_such_turn_out_right() -> None:
     class Told(PairVerifier):
         """Doubts a little what it read once, and nothing of what it read closely."""
@@ -101,9 +106,9 @@ def test_an_answer_asked_for_once_is_served_after_a_closer_reading_while_such_tu
         """What is decided about the second of two questions that are equally near."""
         vector = rng.normal(size=64).astype(np.float32)
         vector /= np.linalg.norm(vector)
-        ask(number, [], Query(f"question {number}", vector, readable=True), f"answer {number}")
-        near = [Candidate(number, 1.0, f"question {number}", f"answer {number}")]
-        query = Query(f"question {number + 1}", vector, readable=True)
+        ask(number, [], Query(f"question {LETTERS[number]}", vector, readable=True), f"answer {number}")
+        near = [Candidate(number, 1.0, f"question {LETTERS[number]}", f"answer {number}")]
+        query = Query(f"question {LETTERS[number + 1]}", vector, readable=True)
         return ask(number + 1, near, query, f"answer {number if same else number + 1}")
 
     first, second = [beside(2 * n, same=True) for n in range(40)][-1]

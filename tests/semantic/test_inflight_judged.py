@@ -74,7 +74,7 @@ async def test_in_a_scope_with_a_history_near_duplicates_wait_for_one_call() -> 
 
 
 async def test_it_has_the_risk_of_an_entry_whose_answer_has_just_been_made() -> None:
-    world = learned()
+    world = learned(0.995)
     for number in range(100, 110):
         x = world.rng.normal(size=DIMENSION)
         first = question(world, x, number, "one")
