@@ -165,7 +165,9 @@ class Lookup(Lifetime):
             return embedded
         made = self._faults.attempt_now("embed", self._query, ask, embedded)
         if made is None:
-            made = Reason.BAD_VECTOR if embedded.complete[0] else incomplete(self.embedder, ask.text)
+            made = Reason.BAD_VECTOR
+            if not embedded.complete[0]:
+                made = await self._faults.attempt("embed", incomplete(self.embedder, ask.text), budget)
         ask.query, lost = (None, made) if isinstance(made, Reason) else (made, None)
         return lost
 

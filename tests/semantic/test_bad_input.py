@@ -57,12 +57,19 @@ async def test_texts_of_100k_characters_that_differ_at_the_end_never_share_an_an
 
 async def test_a_miss_says_whether_a_text_is_too_long_or_holds_a_word_that_the_embedder_lacks() -> None:
     class Lacking(WordEmbedder):
-        def lacks_words(self, text: str) -> bool:
+        async def lacks_words(self, text: str) -> bool:
+            if "\N{BOMB}" in text:
+                raise RuntimeError("Already borrowed")
             return "\N{FIRE}" in text
 
     async with layer_with(embedder=Lacking(window=2)) as layer:
         ask = layer.wrap(Gate(opened=True), name="ask")
-        for text, reason in (("a b c \N{FIRE}", Reason.UNKNOWN_WORD), ("a b c", Reason.TOO_LONG)):
+        told = {
+            "a b c \N{FIRE}": Reason.UNKNOWN_WORD,
+            "a b c": Reason.TOO_LONG,
+            "a b c \N{BOMB}": Reason.FAULT,
+        }
+        for text, reason in told.items():
             assert (await ask.outcome(text)).misses["similar"] is reason
 
 

@@ -110,7 +110,7 @@ async def test_texts_that_are_cut_or_have_an_unknown_word_are_incomplete(start):
     words = WINDOW - 2
     texts = ["a " * words, "a " * (words + 1), "order 漢", "order", "", "a" + " " * 16 * WINDOW]
     assert (await embedder.embed(texts)).complete.tolist() == [True, False, False, True, True, False]
-    assert [text for text in texts if embedder.lacks_words(text)] == ["order 漢"]
+    assert [text for text in texts if await embedder.lacks_words(text)] == ["order 漢"]
 
 
 async def test_tasks_that_share_a_call_get_each_its_own_vector(start):

@@ -111,7 +111,7 @@ async def test_a_word_the_vocabulary_cannot_spell_is_not_covered(model):  # two 
     assert np.array_equal(made.vectors[0], made.vectors[1])
     assert made.complete.tolist() == [False, False, True]
     texts = ("a \N{FIRE}", "a", "a " * 99, "a " * 99 + "\N{FIRE}")
-    assert [text for text in texts if embedder.lacks_words(text)] == ["a \N{FIRE}"]
+    assert [text for text in texts if await embedder.lacks_words(text)] == ["a \N{FIRE}"]
     await embedder.aclose()
 
 

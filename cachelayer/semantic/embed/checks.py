@@ -24,10 +24,10 @@ def shows_tokens(embedder: Any) -> bool:
     return callable(getattr(embedder, "read_tokens", None)) and bool(getattr(embedder, "shows_tokens", True))
 
 
-def incomplete(embedder: Any, text: str) -> Reason:
+async def incomplete(embedder: Any, text: str) -> Reason:
     """Why an embedder did not read all of a text."""
     lacks_words = getattr(getattr(embedder, "inner", embedder), "lacks_words", None)
-    return Reason.UNKNOWN_WORD if lacks_words is not None and lacks_words(text) else Reason.TOO_LONG
+    return Reason.UNKNOWN_WORD if lacks_words is not None and await lacks_words(text) else Reason.TOO_LONG
 
 
 def check_texts(texts: Sequence[str]) -> None:

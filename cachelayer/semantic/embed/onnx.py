@@ -99,7 +99,7 @@ class OnnxEmbedder:
         read = self._encoder.read_tokens
         return list(await asyncio.gather(*(self._pool.run(read, text) for text in texts)))
 
-    def lacks_words(self, text: str) -> bool:
+    async def lacks_words(self, text: str) -> bool:
         """Whether the text fits the window, but holds a word that the model cannot spell."""
         return self._encoder is not None and self._encoder.lacks_words(text)
 

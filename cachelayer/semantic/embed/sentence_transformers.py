@@ -60,8 +60,14 @@ class SentenceTransformersEmbedder:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._encode, list(texts))
 
-    def lacks_words(self, text: str) -> bool:
+    async def lacks_words(self, text: str) -> bool:
         """Whether the text fits the window, but holds a word that the model cannot spell."""
+        if self._pool is None:
+            return False
+        # on the embedder's thread: a tokenizer that another thread sets up meanwhile raises
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._lacks_words, text)
+
+    def _lacks_words(self, text: str) -> bool:
         model = self._model
         if model is None or len(text) > window_of(model) * CHARS_PER_TOKEN:
             return False

@@ -109,25 +109,46 @@ class Judge:
         if talking or (cold and account is not None):
             return self._pair(query, candidates, nearest)
         reading = here.hood.read(query.vector, query.text, known, len(here.entries))
+        if repeat is None and not cold:
+            return self._voted(fn, here, query, candidates, usable, known, reading, account)
+        x, reading = self._heard(fn, query, usable, reading)
+        if repeat is not None:
+            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer, x, reading)
+        return self._pair(query, candidates, nearest, x, reading)
+
+    def _voted(
+        self,
+        fn: Function,
+        here: Scope,
+        query: Query,
+        candidates: Sequence[Candidate],
+        usable: Sequence[Candidate],
+        known: Sequence[Known],
+        reading: Reading,
+        account: Account | None,
+    ) -> Judgement:
+        """The judgement by the neighbours' vote, or in their place or beside them by the pair verifier."""
         planted = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
-        same = [usable[k.place] for k in known if k.answer == reading.answer]
         alone = planted or reading.contrary or self._edited(query, usable, reading)
         sole = reading.support >= SUPPORT and not alone
         place = candidates.index(usable[reading.place])
         if account is not None and sole and (sure := _sure(fn, here, account, reading)) is not None:
             return Judgement(place, reading.answer, fn.model.risk(sure), sure, reading)
-        judged = self._verifier.judge(query.first, [usable[i] for i in reading.asked])
-        reading = reading.heard([p for p, _ in judged])
-        x = fn.model.encode(reading.features)
-        if repeat is not None:
-            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer, x, reading)
-        if cold:
-            return self._pair(query, candidates, nearest, x, reading)
+        x, reading = self._heard(fn, query, usable, reading)
         risk = fn.model.risk(x)
         if sole:
             return Judgement(place, reading.answer, risk, x, reading)
-        by_pair = self._pair(query, candidates, [(c, reading.answer) for c in same[:3]], x, reading)
+        same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
+        by_pair = self._pair(query, candidates, same, x, reading)
         return by_pair if alone else _weighed(fn, by_pair, by_pair.alone, risk)
+
+    def _heard(
+        self, fn: Function, query: Query, usable: Sequence[Candidate], reading: Reading
+    ) -> tuple[Floats, Reading]:
+        """The reading with the pair verifier's word, and its features for the risk model."""
+        judged = self._verifier.judge(query.first, [usable[i] for i in reading.asked])
+        reading = reading.heard([p for p, _ in judged])
+        return fn.model.encode(reading.features), reading
 
     def closer(
         self, fn: Function, judged: Judgement, query: Query, candidates: Sequence[Candidate]

@@ -205,8 +205,9 @@ class Neighbourhood:
             NEVER,
             *words,
         ]
-        against = bool(objected) and self._contradicts(text, known, answer, objected)
-        edit = self._edit(text, known, answer) if words[_DIFFERENCE] <= _NEAR else -1
+        same = [k for k in known if k.answer == answer]
+        against = bool(objected) and self._contradicts(text, same, objected)
+        edit = self._edit(text, same) if words[_DIFFERENCE] <= _NEAR else -1
         asked = _asked(known, answer)
         return Reading(answer, rival, int(place), count, tuple(objected), against, edit, asked, features)
 
@@ -226,14 +227,13 @@ class Neighbourhood:
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.word_counts, shared.record, shared.signatures, text, same, others, ids, counts)
 
-    def _contradicts(self, text: str, known: Sequence[Known], answer: int, objected: Sequence[int]) -> bool:
+    def _contradicts(self, text: str, same: Sequence[Known], objected: Sequence[int]) -> bool:
         read = self.shared.signatures
-        return contrary(read(text), [read(k.text) for k in known if k.answer == answer], objected)
+        return contrary(read(text), [read(k.text) for k in same], objected)
 
-    def _edit(self, text: str, known: Sequence[Known], answer: int) -> int:
-        read, count = self.shared.signatures.words, self.answers.count[answer]
-        same = [k for k in known if k.answer == answer]
-        hangs = partial(self.word_counts.always, answer, count)
+    def _edit(self, text: str, same: Sequence[Known]) -> int:
+        read, answer = self.shared.signatures.words, same[0].answer
+        hangs = partial(self.word_counts.always, answer, self.answers.count[answer])
         at = edited(read(text), [read(k.text) for k in same], hangs)
         return -1 if at < 0 else same[at].place
 
