@@ -78,10 +78,17 @@ def gather(
     If there are more than `k`, entries of the same conversation are preferred, then those that follow the same last
     turn.
     """
-    near = [pair for pair in zip(scores.tolist(), ids.tolist(), strict=True) if pair[1] >= 0]
-    live = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and e.partition == ask.partition]
-    lost, none = len(near) - len(live), Reason.EXPIRED if live else Reason.NO_CANDIDATE
-    live = [one for one in live if ask.fits(one[2].value)]
+    partition, fits, get = ask.partition, ask.fits, entries.get
+    live: list[_Live] = []
+    lost, none = 0, Reason.NO_CANDIDATE
+    for score, entry_id in zip(scores.tolist(), ids.tolist(), strict=True):
+        entry = get(entry_id)
+        if entry is None or entry.partition != partition:
+            lost += entry_id >= 0
+        elif fits(entry.value):
+            live.append((score, entry_id, entry))
+        else:
+            none = Reason.EXPIRED
     if ask.turns:
         live = _by_talk(ask, live, entries, talks, k)
     live.sort(key=_RANK, reverse=True)

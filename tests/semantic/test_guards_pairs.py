@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards.plain import GUARDS, veto
+from cachelayer.semantic.guards.plain import GUARDS, objecting, veto
 from cachelayer.semantic.text.signature import signature
 
 CONFLICTS = [
@@ -150,3 +150,20 @@ SIGNS = st.sampled_from("+ * / < > = == != ^ | & ~ -".split())
 def test_two_signs_between_numbers_never_pass_as_one(one: str, other: str, m: int, n: int) -> None:
     left, right = signature(f"what is {m} {one} {n}"), signature(f"what is {m} {other} {n}")
     assert bool(veto(left, right)) == (one != other)
+
+
+_SAID = st.lists(
+    st.sampled_from(
+        "not all only must may and or who many 7 12 Rome US us from to Monday fall autumn lock unlock AB-12 x=1;"
+        " le les sont gare the week old Ann ann is km ?".split()
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=400)
+@given(_SAID, _SAID)
+def test_a_guard_is_silent_where_nothing_differs_that_it_compares(mine: list[str], theirs: list[str]) -> None:
+    """So those are found that object, though few are asked."""
+    a, b = signature(" ".join(mine)), signature(" ".join(theirs))
+    assert objecting(a, b) == [place for place, (_, guard) in enumerate(GUARDS) if guard(a, b)]

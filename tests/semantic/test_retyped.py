@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import numpy as np
 import pytest
 from counting import Counting
 from hypothesis import given
@@ -11,12 +12,16 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.asks import Ask, Entry
+from cachelayer.semantic.pairs.repeated import repeats
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.retyped import FEW, LONGEST, Retyped
+from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.repeats import akin, core
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.spelling import Spelling
+from cachelayer.semantic.text.words import words
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Outcome, Turn
+from cachelayer.types import Candidate, Outcome, Query, Turn
 
 ASKED = "How do I reset the Hub 3?"
 TYPED = "Hello, how do i reset the hub 3"
@@ -155,3 +160,26 @@ def test_the_quick_look_passes_over_no_repeat(mine: list[str], theirs: list[str]
     known = Spelling((), {"reset", "how"})
     cores = core(" ".join(mine), a, known), core(" ".join(theirs), b, known)
     assert akin(set(a), set(b)) or not cores[0] or cores[0] != cores[1]
+
+
+_TYPED = st.permutations(
+    [("reset", "rseet", "resett"), ("the", "teh"), ("colour", "color"), ("livin gin", "living in"), ("why", "hi why"),
+     ("don't", "do not"), ("réinitialiser", "reinitialiser"), ("für", "fuer"), ("accommodation", "acomodation")]
+).flatmap(lambda forms: st.tuples(*map(st.sampled_from, forms[:5])))  # fmt: skip
+
+
+@given(_TYPED, st.data())
+def test_the_quick_look_at_candidates_passes_over_no_repeat(
+    mine: tuple[str, ...], data: st.DataObject
+) -> None:
+    forms = dict(zip(mine, mine, strict=True)) | {
+        "resett": "reset",
+        "rseet": "reset",
+        "fuer": "für",
+        "teh": "the",
+    }
+    theirs = [data.draw(st.sampled_from([word, forms[word]])) for word in mine]
+    one, other = " ".join(mine), " ".join(theirs)
+    query = Query(one, np.zeros(2, np.float32), (), "", False)
+    found = PairVerifier().repeated(query, [Candidate(1, 1.0, other, None)])
+    assert (found is not None) == repeats(read(one, words()), read(other, words()))

@@ -19,6 +19,7 @@ Où est ma commande ? | Ou est ma commande ?
 Wie ändere ich meine Adresse für Österreich? | Wie aendere ich meine Adresse fuer Oesterreich?
 Wie hoch sind die Gebühren für eine Überweisung? | Wie hoch sind die Gebuhren fur eine Uberweisung?
 Wie groß ist die Packung? | wie gross ist die packung
+Wie können wir Gebühren für Österreich früher prüfen? | Wie koennen wir Gebuehren fuer Oesterreich frueher pruefen?
 Wann öffnet die Geschäftsstelle in München? | Wann oeffnet die Geschaeftsstelle in Muenchen?
 Wo finde ich die Straße auf der Karte? | Wo finde ich die Strasse auf der Karte?
 Wie lange habe ich Zeit, 2 Artikel zu prüfen? | Wie lange habe ich Zeit, zwei Artikel zu pruefen?

@@ -92,10 +92,7 @@ class Judge:
         if not self._compares_turns:
             usable = [c for c in candidates if c.turns == query.turns]
         known = here.known(usable)
-        places = {k.place for k in known}
-        unknown = [(c, -1) for i, c in enumerate(usable) if i not in places and c.entry not in here.retired][
-            :3
-        ]
+        unknown = _unknown(here, usable, known) if len(known) < len(usable) else []
         repeat = self._again(query, usable, known)
         if repeat is not None and account is not None:
             return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer)
@@ -171,7 +168,8 @@ class Judge:
         """The candidate whose text differs from the request's only in how it is typed."""
         if self._repeated is None:
             return None
-        found = self._repeated(query, [usable[k.place] for k in known])
+        asked = usable if len(known) == len(usable) else [usable[k.place] for k in known]
+        found = self._repeated(query, asked)
         return None if found is None else next(k for k in known if usable[k.place] is found)
 
     def _edited(self, query: Query, usable: Sequence[Candidate], reading: Reading) -> bool:
@@ -204,6 +202,12 @@ def _sure(fn: Function, here: Scope, account: Account, reading: Reading) -> Floa
         return None
     x, worst = fn.model.without(fn.model.encode(reading.features), PAIR, NEVER, SURELY)
     return x if account.ledger.admits(here.caution.raised(worst), fn.calibration) else None
+
+
+def _unknown(here: Scope, usable: Sequence[Candidate], known: Sequence[Known]) -> list[tuple[Candidate, int]]:
+    """The nearest candidates that may be served and whose answers the scope does not know."""
+    places = {k.place for k in known}
+    return [(c, -1) for i, c in enumerate(usable) if i not in places and c.entry not in here.retired][:3]
 
 
 def _risk(sure: float) -> float:

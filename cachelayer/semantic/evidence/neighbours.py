@@ -274,13 +274,13 @@ class Neighbourhood:
 
 def _votes(known: Sequence[Known]) -> dict[int, list[float]]:
     """Per answer: the weight of its candidates by two kernels, and the similarity and place of the nearest."""
-    top = known[0].similarity
+    top, exp = known[0].similarity, math.exp
     votes: dict[int, list[float]] = {}
-    for k in known:
-        narrow, wide = math.exp((k.similarity - top) * _NARROW), math.exp((k.similarity - top) * _WIDE)
-        tally = votes.get(k.answer)
+    for similarity, answer, place, _ in known:
+        narrow, wide = exp((similarity - top) * _NARROW), exp((similarity - top) * _WIDE)
+        tally = votes.get(answer)
         if tally is None:
-            votes[k.answer] = [narrow, wide, k.similarity, k.place]
+            votes[answer] = [narrow, wide, similarity, place]
         else:
             tally[0] += narrow
             tally[1] += wide

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import mul
 from typing import Final
 
-from ..guards.plain import GUARDS
+from ..guards.plain import GUARDS, objecting
 from ..text.signature import Signature, signature
 
 WORDING: Final = (
@@ -123,11 +124,12 @@ class WordCounts:
         """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
         share, seen, log = (self.requests + 1.0) / _MASS, self.words, math.log
         rarity = {w: share / (seen.get(w, 0) + 0.5) for w in words}
-        of, most = self.by_answer.get, max(len(words), 1)
+        of, most, rare = self.by_answer.get, max(len(words), 1), rarity.__getitem__
         out = []
         for answer, count in zip(answers, counts, strict=True):
             mine = of(answer) or _NO_WORDS
-            more = [log(1.0 + mine[w] * rarity[w]) for w in words & mine.keys()]
+            said = words & mine.keys()
+            more = map(math.log1p, map(mul, map(mine.__getitem__, said), map(rare, said)))
             out.append((len(words) * log(_MASS / (count + _MASS)) + sum(more)) / most)
         return out, list(words - (of(answers[0]) or _NO_WORDS).keys())
 
@@ -144,7 +146,7 @@ def objections(mine: Signature, entries: Iterable[Signature]) -> tuple[list[int]
     """
     each = iter(entries)
     first = next(each)
-    all_of = [g for g, (_, guard) in enumerate(GUARDS) if guard(mine, first)]
+    all_of = objecting(mine, first)
     nearest = bool(all_of)
     while all_of and (other := next(each, None)) is not None:
         all_of = [g for g in all_of if GUARDS[g][1](mine, other)]
@@ -180,7 +182,7 @@ def read(
     overlaps = [_overlap(words, texts.words(s)) for s in same]
     overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
     rival = max([_overlap(words, texts.words(s))[0] for s in others], default=0.0)
-    free = bool(objected) and any(not any(g(mine, texts(o)) for _, g in GUARDS) for o in others[:2])
+    free = bool(objected) and not all(objecting(mine, texts(o)) for o in others[:2])
     scores, unseen = word_counts.links(words, counts, answers)
     rare = word_counts.rarities(unseen)
     weight = sum(word_counts.rarities(words)) if rare else 0.0

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import compress
+from operator import attrgetter, ne
 from typing import Final
 
 from ..text import lexicon as lx
@@ -233,9 +235,26 @@ FACTS: Final = ("numbers", "identifiers", "dates")
 """Guards that hold in every language and even where neighbours agree on the answer."""
 
 
+_OF: Final = {
+    "numbers": ("numbers",), "ids": ("identifiers",), "formal": ("identifiers",), "capitals": ("identifiers",),
+    "dates": ("dates",), "negations": ("negation",), "words": ("antonyms", "language"), "content": ("roles",),
+    "roles": ("roles",), "names": ("names",), "quantifiers": ("quantifiers",), "modals": ("modality",),
+    "joins": ("conjunct",), "question": ("question",), "english": ("language",),
+}  # fmt: skip
+"""Per field of a signature the guards that may speak where two differ in it; where none of a guard's differs, it is
+silent."""
+_COMPARED: Final = tuple((field, guard) for field, guards in _OF.items() for guard in guards)
+_FIELDS: Final = attrgetter(*(field for field, _ in _COMPARED))
+_PLACES: Final = tuple([name for name, _ in GUARDS].index(guard) for _, guard in _COMPARED)
+
+
+def objecting(a: Signature, b: Signature) -> list[int]:
+    """Places in `GUARDS` of those that see a conflict."""
+    differ = compress(_PLACES, map(ne, _FIELDS(a), _FIELDS(b)))
+    return [place for place in sorted({*differ}) if GUARDS[place][1](a, b)]
+
+
 def veto(a: Signature, b: Signature) -> str:
     """The name of the first guard that sees a conflict, or ''."""
-    for name, guard in GUARDS:
-        if guard(a, b):
-            return name
-    return ""
+    objected = objecting(a, b)
+    return GUARDS[objected[0]][0] if objected else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from ..guards.mentions import mentions
 from ..guards.plain import FACTS, GUARDS
@@ -14,16 +14,13 @@ from ..text.unaccented import retyped
 from ..text.words import words
 
 
-def may_repeat(mine: Reading, text: str, theirs: Sequence[str], vocabulary: Set[str]) -> bool:
-    """Whether a text may be the same request, typed differently, by a look that costs a tenth of `repeats`.
-
-    `theirs`: its words, and those as a set.
-    """
+def may_repeat(mine: Reading, text: str, theirs: Sequence[str]) -> bool:
+    """Whether a text, of the words `theirs`, may be the same request typed differently: costs a tenth of `repeats`."""
     said = mine.signature
-    if len(said.words) == len(theirs) and _retyped(said, theirs):
-        return True
-    return (abs(len(mine.text) - len(text)) <= 1 and moved(mine.text, text)) or akin(
-        said.vocabulary, vocabulary
+    return (
+        akin(said.vocabulary, frozenset(theirs))
+        or (len(said.words) == len(theirs) and _retyped(said, theirs))
+        or (-1 <= len(mine.text) - len(text) <= 1 and moved(mine.text, text))
     )
 
 

@@ -32,6 +32,7 @@ from ..text.phrasebook import phrasebook
 from ..text.reading import Reading
 from ..text.reading_cache import ReadingCache
 from ..text.repeats import LEAST as LEAST_WORDS
+from ..text.repeats import SLIPS
 from ..text.signature import Signature
 from ..text.slips import misspelt
 from ..text.words import Words, words
@@ -113,7 +114,8 @@ class PairVerifier:
 
     def prepare(self, text: str) -> None:
         """Read what every decision asks of a text now, while its vector is made, instead of at its first comparison."""
-        _ = self._read(text).signature.vocabulary
+        read = self._read(text)
+        _ = read.signature.vocabulary, read.letters
 
     def signature(self, text: str) -> Signature:
         """What the guards read of a text, which is read whole: it will be compared."""
@@ -121,7 +123,7 @@ class PairVerifier:
 
     def vocabulary(self, text: str) -> frozenset[str]:
         """The words alone of a text that need not be read whole."""
-        return self._readings.words(text, words())[1]
+        return frozenset(self._readings.signature(text, words()).words)
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         known, closely = self._known(query.first), None if query.close is None else query.close[0]
@@ -134,12 +136,18 @@ class PairVerifier:
 
     def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
         """The first candidate in the same conversation whose text the query repeats but for how it is typed."""
-        table, mine = words(), self._read(query.text)
+        table, mine, turns = words(), self._read(query.text), query.turns
+        letters, english = mine.letters, mine.signature.english
+        if not letters:
+            return None
         for c in candidates:
-            if c.turns != query.turns:
+            if c.turns != turns:
                 continue
-            theirs, vocabulary = self._readings.words(c.text, table)
-            if may_repeat(mine, c.text, theirs, vocabulary) and repeats(mine, self._read(c.text)):
+            theirs = self._readings.signature(c.text, table)
+            more = (theirs.letters if theirs.letters >= 0 else self._read(c.text).letters) - letters
+            if not -SLIPS <= more <= SLIPS and english and theirs.english:
+                continue  # a slip is a letter more or less; accents are left out in other languages
+            if may_repeat(mine, c.text, theirs.words) and repeats(mine, self._read(c.text)):
                 return c
         return None
 
@@ -161,7 +169,7 @@ class PairVerifier:
         for c in candidates:
             other = self._read(c.text)
             said = other.signature
-            if may_repeat(mine, c.text, said.words, said.vocabulary) and repeats(mine, other):
+            if may_repeat(mine, c.text, said.words) and repeats(mine, other):
                 out.append((REPEATED, ""))
                 continue
             if reordered(mine, other):

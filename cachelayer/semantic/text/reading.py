@@ -86,6 +86,13 @@ class Reading:
         """Whether both are the same in plain form. Compared by hash first, which outlives the rest of a reading."""
         return self._gist() == other._gist() and self.plain == other.plain != ()
 
+    @property
+    def letters(self) -> int:
+        """How many `core` has, which is remembered for longer than the rest of a reading."""
+        if self.signature.letters < 0:
+            self.signature.letters = sum(map(len, self.core))
+        return self.signature.letters
+
     def _gist(self) -> int:
         if self.signature.gist is None:
             self.signature.gist = hash(self.plain)

@@ -61,15 +61,9 @@ class ReadingCache:
                 self._cool(self._hot.popitem(last=False)[1].signature)
         return found
 
-    def words(self, text: str, table: Words) -> tuple[tuple[str, ...], frozenset[str]]:
-        """The words alone, in order and as a set, of a text that need not become ready."""
-        if (hot := self._hot.get(text)) is not None:
-            return hot.signature.words, hot.signature.vocabulary
-        signed = self._kept.get(text)
-        if signed is None:
-            signed = self.get(text, table).signature
-            return signed.words, signed.vocabulary
-        return signed.words, frozenset(signed.words)
+    def signature(self, text: str, table: Words) -> Signature:
+        """The signature of a text of which nothing else need become ready."""
+        return self._kept.get(text) or self.get(text, table).signature
 
     def _cool(self, gone: Signature) -> None:
         self.hot -= len(gone.words)

@@ -19,7 +19,6 @@ from .given import FOR_ME, for_me, given
 from .lexicon import CARDINALS, begun
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
-from .spelling import LEAST as SLIPPED
 from .spelling import Spelling
 
 LEAST: Final = 3
@@ -131,12 +130,14 @@ def _asks(words: list[str], text: str) -> bool:
 
 def _mended(words: list[str], text: str, spelling: Spelling) -> list[str]:
     """In American forms, and with words for slips of the pen, if they are few."""
-    slips = [i for i, word in enumerate(words) if len(word) >= SLIPPED and word not in spelling]
+    slips = spelling.strange(words)
     if 0 < len(slips) <= STRANGE:
         meant = {i: m for i in slips if (m := spelling.meant(words[i], name=named(words[i], text)))}
         if len(meant) <= few(len(words)):
             words = [meant.get(i, word) for i, word in enumerate(words)]
     forms = spelling.forms
+    if forms.keys().isdisjoint(words) and _TYPED.keys().isdisjoint(words):
+        return words
     for i, word in enumerate(words):
         if (other := forms.get(word) or _TYPED.get(word)) and not named(word, text):
             words[i] = other
@@ -214,10 +215,13 @@ def akin(mine: Set[str], theirs: Set[str]) -> bool:
     """
     if not mine or not theirs:
         return False
-    if not mine.isdisjoint(_NAMED) or not theirs.isdisjoint(_NAMED):
+    if not (mine.isdisjoint(_NAMED) and theirs.isdisjoint(_NAMED)):
         return True  # anybody's name may follow
-    own, other = mine - theirs - _PASSED_OVER, theirs - mine - _PASSED_OVER
-    if len(other) > 2 * SLIPS or min(map(len, own | other), default=SHORT) < SHORT:
+    other = theirs - mine - _PASSED_OVER
+    if len(other) > 2 * SLIPS or min(map(len, other), default=SHORT) < SHORT:
+        return False
+    own = mine - theirs - _PASSED_OVER
+    if min(map(len, own), default=SHORT) < SHORT:
         return False
     return _twinned(other, mine) and _twinned(own, theirs)
 

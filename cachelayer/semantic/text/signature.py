@@ -57,6 +57,8 @@ class Signature:
     """`content` as a set."""
     gist: int | None = field(default=None, repr=False, compare=False)
     """A hash of what the text says in the plainest words, once that was asked for."""
+    letters: int = field(default=-1, repr=False, compare=False)
+    """How many are in what `repeats` compares, 0 if it compares nothing of it; -1 until that was asked for."""
 
     def __getattr__(self, name: str) -> frozenset[str]:
         if name not in ("vocabulary", "stems"):

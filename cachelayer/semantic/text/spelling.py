@@ -12,7 +12,7 @@ Kinds of errors after Damerau, "A technique for computer detection and correctio
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -73,8 +73,13 @@ class Spelling:
         self.common, self._table, self._rare = common, table, rare
         self.forms: Mapping[str, str] = forms or {}
 
-    def __contains__(self, word: object) -> bool:
-        return word in self._table or word in self.common or word in self._rare
+    def strange(self, words: Sequence[str]) -> list[int]:
+        """Places of the words that are in no list and long enough to be slips."""
+        table, common, rare = self._table, self.common, self._rare
+        return [
+            i for i, w in enumerate(words)
+            if w not in table and len(w) >= LEAST and w not in common and w not in rare
+        ]  # fmt: skip
 
     def known(self, word: str) -> bool:
         """Whether a word is in a list of such that are written so; the table has words of people, slips among them."""
