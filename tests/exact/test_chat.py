@@ -213,6 +213,21 @@ def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
 
 
 @pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("temperature", 0, False),
+        ("temperature", 1, True),
+        ("response_format", "json", False),
+        ("response_format", "text", True),
+    ],
+)
+def test_a_transcription_has_defaults_of_its_own(field: str, value: Any, said: bool) -> None:
+    plain, asked = (WIRE.identify((), {"file": b"RIFF", **more}, None) for more in ({}, {field: value}))
+    assert plain is not None and asked is not None
+    assert (plain.canonical != asked.canonical) is said
+
+
+@pytest.mark.parametrize(
     ("body", "more", "said"),
     [
         ({"stream": True}, {"stream_options": {"include_usage": True}}, True),

@@ -1,7 +1,7 @@
 """What identifies a request in OpenAI's wire form, and what part of it is compared by meaning. Pure.
 
 Fields that do not change the answer are left out, defaults are filled in by leaving them out too, and null means
-absent. Source: the OpenAI API reference for chat completions, completions and embeddings.
+absent. Source: the OpenAI API reference for chat completions, completions, embeddings and transcriptions.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ DEFAULTS: dict[str, Any] = {
     "logprobs": False, "tool_choice": "auto", "parallel_tool_calls": True, "echo": False, "best_of": 1,
     "encoding_format": "float", "response_format": {"type": "text"}, "stop": [], "tools": [], "logit_bias": {},
 }  # fmt: skip
+_OF_SPEECH = {"stream": False, "temperature": 0, "response_format": "json"}
+"""Of a file that is transcribed or translated."""
 
 
 def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a request body that identify its answer, values as they came."""
+    defaults = DEFAULTS if "file" not in body else _OF_SPEECH
     found = {
         name: value
         for name, value in body.items()
         if value is not None
         and name not in IRRELEVANT
         and (type(value) in _JSON or not absent(value))
-        and (name not in DEFAULTS or not _equal(DEFAULTS[name], value))
+        and (name not in defaults or not _equal(defaults[name], value))
     }
     for name in _PARTLY & found.keys():
         counts = _counting(name, found.pop(name), found)
