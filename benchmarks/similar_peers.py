@@ -156,6 +156,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.7, help="of the streams, asked before")
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
     parser.add_argument("--requests", type=int, default=400)
+    parser.set_defaults(model=None)  # int8, as `similar.filled` has it by itself
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     args = parser.parse_args()
     told = heading("python benchmarks/similar_peers.py --streams ... --fill ...")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
-from ..text.lexemes import stem
+from ..text.lexemes import NONE, stem
 from ..text.signature import ASKING, Signature
 from .inquiries import MEASURED, WHATS, behind_what
 
@@ -167,8 +167,10 @@ def _thing(s: Signature) -> frozenset[str]:
     start = told or behind_what(words)
     if start and not (_DEFINITE if told else _ARTICLES).isdisjoint(words[start : start + 1]):
         start += 1
+    if not start or len(words) - start > _LONGEST:
+        return NONE
     named = frozenset(map(stem, words[start:]))
-    return named if start and len(words) - start <= _LONGEST and named <= s.stems else frozenset()
+    return named if named <= s.stems else NONE
 
 
 def _told_of(words: Sequence[str]) -> int:

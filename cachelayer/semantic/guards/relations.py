@@ -253,8 +253,6 @@ NEARBY: Final[tuple[Guard, ...]] = (
     places, turned, openings, rearranged, tenses, exchanges, contrary, predicates, languages, addressed,
 )  # fmt: skip
 """What does so where they differ in small words alone."""
-_REQUESTS: Final[tuple[Guard, ...]] = (searches, counts, fragments)
-"""What tells apart requests that stand by themselves: in a conversation one may answer in a word or more."""
 
 
 def relations(a: Signature, b: Signature) -> bool:
@@ -268,8 +266,8 @@ def relations(a: Signature, b: Signature) -> bool:
 
 
 def requests(a: Signature, b: Signature) -> bool:
-    """Any of the guards objects that are for requests without earlier turns."""
-    return a.words != b.words and any(guard(a, b) for guard in _REQUESTS)
+    """Any of the guards objects that are for requests without earlier turns: there one may answer in a word or more."""
+    return a.words != b.words and (searches(a, b) or counts(a, b) or fragments(a, b))
 
 
 def nearby(a: Signature, b: Signature) -> bool:
