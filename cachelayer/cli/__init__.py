@@ -33,30 +33,14 @@ where to start:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Faults that a user can mend are one line, not a traceback."""
-    from . import bench, calibrate, demo, doctor, replay, serve, trtllm
-
-    parser = argparse.ArgumentParser(
-        prog="cachelayer",
-        description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
-        epilog=_START,
-        formatter_class=Help,
-    )
-    parser.add_argument("--version", action="version", version=f"cachelayer {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
-        command.register(commands)
     for name in ("stdout", "stderr"):  # either is None if the program was started with it closed
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="replace")  # a terminal without our dashes shows question marks
-    options = parser.parse_args(arguments)
-    if not hasattr(options, "run"):
-        parser.print_help(sys.stderr)
-        return 2
     try:
-        status: int = options.run(options)
+        status = _run(arguments)
         print(end="", flush=True)
     except CacheLayerError as fault:
         print(f"cachelayer: {fault}", file=sys.stderr)
@@ -71,4 +55,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    from . import bench, calibrate, demo, doctor, replay, serve, trtllm
+
+    parser = argparse.ArgumentParser(
+        prog="cachelayer",
+        description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
+        epilog=_START,
+        formatter_class=Help,
+    )
+    parser.add_argument("--version", action="version", version=f"cachelayer {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
+        command.register(commands)
+    options = parser.parse_args(arguments)
+    if not hasattr(options, "run"):
+        parser.print_help(sys.stderr)
+        return 2
+    status: int = options.run(options)
     return status

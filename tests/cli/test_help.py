@@ -86,6 +86,21 @@ def test_a_command_without_standard_error_does_its_work(tmp_path: Path) -> None:
     assert told.returncode == 0 and "oracle" in told.stdout
 
 
+def test_ctrl_c_while_commands_are_loaded_ends_quietly() -> None:
+    program = """
+import sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "cachelayer.cli.trtllm":
+            raise KeyboardInterrupt
+from cachelayer.cli import main
+sys.meta_path.insert(0, Interrupted())
+sys.exit(main(["--version"]))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize(
     ("kind", "refused", "taken"),
     [
