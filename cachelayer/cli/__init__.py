@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"cachelayer: {fault}", file=sys.stderr)
         return 2
     except OSError as fault:
+        if isinstance(fault.filename, str):  # what no command expects of a file: a name too long, a bad disk
+            print(f"cachelayer: {fault.filename}: {fault.strerror}", file=sys.stderr)
+            return 2
         if fault.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
         # whoever read has seen enough, or a disk is full; nothing is left to be told at exit

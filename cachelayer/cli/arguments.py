@@ -123,7 +123,7 @@ def add_field(parser: argparse.ArgumentParser) -> None:
 def destination(text: str) -> Path:
     """A file to be written, whose directory may have to be made: found out before a long job, not at its end."""
     path = Path(text)
-    above = next(one for one in path.absolute().parents if one.exists())
+    above = next((one for one in path.absolute().parents if one.exists()), path)
     if path.is_dir() or not above.is_dir() or not os.access(path if path.exists() else above, os.W_OK):
         raise argparse.ArgumentTypeError(f"{text}: name a file that can be written")
     return path

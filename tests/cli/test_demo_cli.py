@@ -57,6 +57,7 @@ def test_every_option_arrives(parser: argparse.ArgumentParser) -> None:
         ("--think-ms soon", "give a number"),
         ("--seed x", "give a whole number"),
         ("--report .", "name a file that can be written"),
+        ("--report /", "name a file that can be written"),
     ],
 )
 def test_a_bad_value_is_refused_by_the_name_of_its_option(

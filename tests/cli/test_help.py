@@ -75,6 +75,15 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
     assert ended.stderr == "cachelayer: the output cannot be written: No space left on device\n"
 
 
+@pytest.mark.parametrize("names", [["replay"], ["demo", "--report"], ["replay", "/dev/null", "--json"]])
+def test_a_file_that_no_system_can_have_is_told_in_a_line(
+    names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*names, "x" * 300]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and told.startswith("cachelayer: ") and "x: File name too long" in told
+
+
 def test_a_command_without_standard_error_does_its_work(tmp_path: Path) -> None:
     """As jobs are started with 2>&-: the progress ended in a traceback that nobody saw, and the table was not told."""
     trace = tmp_path / "trace.jsonl"
