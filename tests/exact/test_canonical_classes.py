@@ -8,7 +8,7 @@ import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterable
 from dataclasses import field, make_dataclass
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, TypedDict, TypeVar, Union
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar, Union
 
 import attrs
 import msgspec
@@ -144,6 +144,12 @@ def test_forms_are_told_apart_by_what_they_make_of_their_classes() -> None:
     forms += [Literal["int"], Literal["int", "str"], Literal[1], Literal[True]]
     forms += [Annotated[int, "a"], Annotated[int, "b"]]
     assert len({encode(argument(form)) for form in forms}) == len(forms)
+
+
+def test_forms_that_are_equal_are_one_however_they_are_written() -> None:
+    for one, other in ((int | None, Optional[int]), (int | str, Union[int, str])):  # noqa: UP007, UP045
+        assert encode(argument(one)) == encode(argument(other))
+    assert encode(argument(typed(int | None))) == encode(argument(typed(Optional[int])))  # noqa: UP045
 
 
 def test_classes_that_are_made_of_each_other_are_each_told_once() -> None:

@@ -23,13 +23,13 @@ from decimal import Decimal
 from fractions import Fraction
 from inspect import iscoroutinefunction
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 import numpy as np
 import orjson
 
 from ..answers.kinds import is_url
-from .classes import shape
+from .classes import made_by, shape
 from .members import LIBRARY, Members, beside, members
 
 Tree = Any
@@ -258,7 +258,7 @@ def _other(value: Any) -> Tree:
         return _tag("url", [_name(kind), str(value)])
     if isinstance(value, type):
         return _tag("class", [_name(value), tree(shape(value))])
-    if (origin := get_origin(value)) is not None:  # of `list[Answer]`, of `Answer | None`
+    if (origin := made_by(value)) is not None:  # of `list[Answer]`, of `Answer | None`
         of = tree(origin) if isinstance(origin, type) else repr(origin)
         return _tag("alias", [of, [argument(part) for part in get_args(value)]])
     return _subclassed(value, kind)

@@ -8,6 +8,7 @@ import inspect
 import re
 import typing
 from contextlib import suppress
+from types import UnionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -58,8 +59,15 @@ def _annotations(kind: type) -> dict[str, Any]:
     return annotations_of(kind)
 
 
+def made_by(value: Any) -> Any:
+    """What a form is made by, such as the `list` of `list[Answer]`; None of others. `int | None` and `Optional[int]`
+    are equal, and before Python 3.14 of two classes."""
+    origin = typing.get_origin(value)
+    return typing.Union if origin is UnionType else origin
+
+
 def _annotation(value: Any, seen: dict[int, int]) -> Any:
-    if (origin := typing.get_origin(value)) is not None:
+    if (origin := made_by(value)) is not None:
         return [_annotation(origin, seen), [_annotation(part, seen) for part in typing.get_args(value)]]
     if isinstance(value, type):
         return [_told(value), _shape(value, seen)]
