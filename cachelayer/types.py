@@ -166,8 +166,7 @@ class Embedded:
     """(n,): False if the text exceeded the model's window, so that the vector covers only a part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One message of a conversation: role ('system', 'user', 'assistant', 'tool') and its text."""
 
     role: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from cachelayer.types import Turn
@@ -68,7 +69,7 @@ class Stringer:
                 "other",
             )
         )
-        b = {
+        made: dict[str, Callable[[], list[Turn]]] = {
             "reworded": lambda: self._other_words(a, 0.4), "reworded-all": lambda: self._other_words(a, 1.0),
             "small-talk": lambda: self._talker.with_small_talk(a, rng.choice((1, 2, 3))),
             "both": lambda: self._talker.with_small_talk(self._other_words(a, 0.6), rng.choice((1, 2))),
@@ -76,8 +77,8 @@ class Stringer:
             "value": lambda: self._value(a), "missing": lambda: self._missing(a),
             "act": lambda: [*a[:-1], self._offer((offer + 1 + rng.randrange(len(OFFERS) - 1)) % len(OFFERS), a[-1])],
             "other": lambda: self._tell([*asked[:-1], rng.choice(self._texts)], offer),
-        }[kind]()  # fmt: skip
-        a, b = replied(rng, a, b, flip=kind == "refusal")
+        }  # fmt: skip
+        a, b = replied(rng, a, made[kind](), flip=kind == "refusal")
         same = kind in ("reworded", "reworded-all", "small-talk", "both")
         return TalkPair(tuple(a), tuple(b), rng.choice(LAST), same, kind, self.part)
 

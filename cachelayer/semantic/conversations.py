@@ -18,6 +18,8 @@ from .asks import Ask, Entry
 Vector = NDArray[np.float32]
 MOST = 64
 """Entries of one conversation that are compared; the latest."""
+RECENT = 5
+"""Turns at the end of a conversation that may be new: two, and more where what came before was not added."""
 FETCHED = 32
 """Neighbours that are fetched for a request with earlier turns, of which the best stay."""
 
@@ -30,25 +32,33 @@ class Conversations:
     """Vectors of entries under their scope and all their earlier turns, compared in full."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[bytes, tuple[Turn, ...]], dict[int, Vector]] = {}
+        self._entries: dict[tuple[bytes, tuple[Turn, ...]], tuple[tuple[Turn, ...], dict[int, Vector]]] = {}
+
+    def shared(self, partition: bytes, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """The same turns, those of them that an entry holds as that one's own: each request of a long conversation
+        brings all of it anew."""
+        for end in range(len(turns), max(0, len(turns) - RECENT), -1):
+            if (known := self._entries.get((partition, turns[:end]))) is not None:
+                return known[0] + turns[end:]
+        return turns
 
     def add(self, entry: int, partition: bytes, turns: tuple[Turn, ...], vector: Vector) -> None:
         """Nothing for an entry without earlier turns."""
         if turns:
-            self._entries.setdefault((partition, turns), {})[entry] = vector
+            self._entries.setdefault((partition, turns), (turns, {}))[1][entry] = vector
 
     def drop(self, entry: int, partition: bytes, turns: tuple[Turn, ...]) -> None:
         """The entry is gone."""
-        held = self._entries.get((partition, turns))
-        if held is not None and held.pop(entry, None) is not None and not held:
+        _, held = self._entries.get((partition, turns), (turns, {}))
+        if held.pop(entry, None) is not None and not held:
             del self._entries[partition, turns]
 
     def keep_only(self, alive: Container[int]) -> None:
         """Drop all others."""
-        for place, held in list(self._entries.items()):
+        for place, (turns, held) in list(self._entries.items()):
             left = {entry: vector for entry, vector in held.items() if entry in alive}
             if left:
-                self._entries[place] = left
+                self._entries[place] = turns, left
             else:
                 del self._entries[place]
 
@@ -56,7 +66,7 @@ class Conversations:
         self, partition: bytes, turns: tuple[Turn, ...], vector: Vector, k: int
     ) -> list[tuple[float, int]]:
         """Up to `k` (similarity, entry) of the same conversation, most similar first."""
-        held = self._entries.get((partition, turns)) if turns else None
+        _, held = self._entries.get((partition, turns), (turns, {})) if turns else (turns, {})
         if not held:
             return []
         latest = list(held.items())[-MOST:]

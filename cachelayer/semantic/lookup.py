@@ -185,7 +185,8 @@ class Lookup(Lifetime):
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)
         readable = ask.argument is None and shows_tokens(self.embedder)
-        return Query(ask.text, vector, ask.turns, ask.principal, ask.checkable, readable)
+        turns = ask.turns and self._talks.shared(ask.partition, ask.turns)
+        return Query(ask.text, vector, turns, ask.principal, ask.checkable, readable)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()

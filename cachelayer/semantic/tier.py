@@ -43,7 +43,8 @@ class SimilarTier(Lookup):
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
         known = vector if held is None else held
         if known is not None and known.shape == (self.embedder.dimension,):
-            ask.query, ask.generation = Query(ask.text, known, ask.turns, ask.principal), self.generation
+            turns = self._talks.shared(ask.partition, ask.turns)
+            ask.query, ask.generation = Query(ask.text, known, turns, ask.principal), self.generation
         return await self._add(ask, entry_id, answer, value, indexed=held is not None)
 
     async def _add(
@@ -60,14 +61,15 @@ class SimilarTier(Lookup):
 
     def _admit(self, ask: Ask, entry_id: int, answer: str | None, value: Any, indexed: bool) -> bool:
         assert self.index is not None and ask.query is not None
-        entry = Entry(ask.function, ask.partition, ask.text, ask.turns, answer, value)
+        turns = ask.query.turns
+        entry = Entry(ask.function, ask.partition, ask.text, turns, answer, value)
         self.entries[entry_id] = entry
         if not value.resident:  # asked once it is there: whoever drops it from now on finds it
             self.entries.pop(entry_id, None)
             return False
         if self._retyping is not None:
             self._retyped.add(entry_id, entry)
-        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
+        self._talks.add(entry_id, ask.partition, turns, ask.query.vector)
         if not indexed:
             self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
         self.watch.made(entry_id, ask.principal)
