@@ -14,6 +14,7 @@ from .. import checks
 from ..durations import Duration
 from ..errors import ConfigurationError
 from ..keep.named import DEFAULT, Parts, tags_for
+from ..keep.parts import corpus_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import Policy, strings
@@ -150,7 +151,8 @@ class Partial:
 
     def used(self, **parts: Unpack[Parts]) -> None:
         """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""
-        self._engine.noting.note(tags_for(parts), self._engine.keeper.epoch)
+        corpus = [] if parts.get("documents") is None else [corpus_tag(parts.get("corpus") or DEFAULT)]
+        self._engine.noting.note([*tags_for(parts), *corpus], self._engine.keeper.epoch)
 
     def explain(self, outcome: Outcome | str) -> Node | None:
         """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""

@@ -98,3 +98,19 @@ async def test_what_is_declared_as_used_and_then_invalidated_counts(layer: Cache
         await layer.invalidate(documents=["a"])
         await answer("?")
         assert (await answer.outcome("?")).source is Source.BACKEND
+
+
+async def test_what_a_step_says_it_read_goes_with_its_whole_corpus() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(semantic=False)
+        async def summary(id: str, corpus: str | None = None) -> str:
+            layer.used(documents=[id], corpus=corpus)
+            return f"what {id} says"
+
+        for _ in range(2):
+            await summary("a")
+            await summary("a", "help")
+        assert await layer.invalidate(corpus="other") == 0
+        assert await layer.invalidate(corpus="help") == 1
+        assert await layer.invalidate(corpus="default") == 1
