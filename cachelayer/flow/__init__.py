@@ -41,4 +41,5 @@ forks           locks that survive a fork
 
 http            HTTP/1.1 to servers behind us
 connections     those it is spoken on
+hosts           connections to a host by its name, whichever of its addresses answers
 """

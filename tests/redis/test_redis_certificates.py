@@ -38,14 +38,19 @@ def certificate(
     return str(cert), str(secret)
 
 
-def speaking_tls(own_server: Any, cert: str, key: str, *, known_only: bool) -> str:
-    """The URL of a server with this certificate; `known_only`: that takes only clients who have the same."""
+def tls_server(own_server: Any, cert: str, key: str, *, known_only: bool) -> tuple[Server, str]:
+    """A server with this certificate and its URL; `known_only`: it takes only clients who have the same."""
     port, files = free_port(), ("--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
     server: Server = own_server(
         "--tls-port", str(port), *files, "--tls-auth-clients", "yes" if known_only else "no"
     )
     assert server.do("PING") == b"PONG"
-    return f"rediss://127.0.0.1:{port}?ssl_ca_certs={cert}&lag=5s"
+    return server, f"rediss://127.0.0.1:{port}?ssl_ca_certs={cert}&lag=5s"
+
+
+def speaking_tls(own_server: Any, cert: str, key: str, *, known_only: bool) -> str:
+    """The URL of such a server."""
+    return tls_server(own_server, cert, key, known_only=known_only)[1]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,30 @@ async def test_a_certificate_of_ours_that_is_exchanged_is_used_from_the_next_con
     assert "cannot connect" in await refusal_of(store)
     for new, old in zip(known, other, strict=True):
         shutil.copy(new, old)
+    await eventually(lambda: store.coherent)
+
+
+async def test_who_vouches_for_the_server_is_read_anew_once_the_file_was_replaced(
+    own_server: Any, make_store: Any, tmp_path: Path
+) -> None:
+    """A server with the certificate of another authority was away until the process ended."""
+    used, other, trusted = (
+        certificate(tmp_path / "used"),
+        certificate(tmp_path / "other"),
+        tmp_path / "ca.pem",
+    )
+    shutil.copy(used[0], trusted)
+    server, url = tls_server(own_server, *used, known_only=False)
+    url = url.replace(used[0], str(trusted))
+    store = make_store(url)
+    await store.start()
+    for new, old in zip(other, used, strict=True):
+        shutil.copy(new, old)
+    server.kill()
+    server.start()
+    assert "certificate is not accepted" in await refusal_of(make_store(url))
+    await eventually(lambda: not store.coherent)
+    shutil.copy(other[0], trusted)
     await eventually(lambda: store.coherent)
 
 

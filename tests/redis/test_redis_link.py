@@ -22,7 +22,7 @@ async def test_once_there_is_word_that_the_server_is_back_the_next_attempt_is_wa
     server = own_server()
     server.kill()
     target, tasks = parse(server.url), Background()
-    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    link = Link(Dialer(target, limit=4), ("127.0.0.1", server.port), tasks)
     link.open()
     await eventually(lambda: link.failures > 1)
     with pytest.raises(StoreFault, match="cannot connect"):
@@ -98,7 +98,7 @@ async def test_a_name_is_looked_up_anew_once_its_server_is_a_replica(own_server,
 async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
     """A program that computes for two seconds between two calls was cut off at each, before an answer could come."""
     target, tasks = parse(server.strict_url), Background()
-    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    link = Link(Dialer(target, limit=4), ("127.0.0.1", server.port), tasks)
     pipe = await link.ready()
     link.watch(1.0)
     reply = pipe.send(pack(b"PING"))
@@ -117,7 +117,7 @@ async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
 async def test_what_a_connection_owed_is_not_laid_to_the_next_one(server):
     """Both were sent as much, the greeting alone."""
     target, tasks = parse(server.strict_url), Background()
-    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    link = Link(Dialer(target, limit=4), ("127.0.0.1", server.port), tasks)
     for moments in ((1.0, 2.5), (3.0,)):
         pipe = await link.ready(patient=True)
         reply = pipe.send(pack(b"PING"))
@@ -133,7 +133,7 @@ async def test_what_a_connection_owed_is_not_laid_to_the_next_one(server):
 async def test_a_connection_bears_a_stall_for_as_long_as_the_lag_says(server):
     """It was cut after a second, however long the network was said to stall, and what was being written was lost."""
     target, tasks = parse(f"{server.strict_url}?lag=10s"), Background()
-    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    link = Link(Dialer(target, limit=4), ("127.0.0.1", server.port), tasks)
     reply = (await link.ready()).send(pack(b"PING"))
     for moment in (1.0, 7.0):
         link.watch(moment)
@@ -146,7 +146,7 @@ async def test_a_connection_that_is_still_taking_a_large_answer_does_not_stand_s
     """It was cut a second after the last reply, however fast the answer was leaving."""
     async with FaultProxy(server.port) as proxy:
         target, tasks = parse(proxy.url), Background()
-        link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", proxy.port), tasks)
+        link = Link(Dialer(target, limit=4), ("127.0.0.1", proxy.port), tasks)
         pipe = await link.ready()
         proxy.hold = b"SET"
         reply = pipe.send(pack(b"SET", b"large", bytes(2**26)))

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
+from ...flow.hosts import Hosts
 from ...flow.loops import left_behind, wake
 from ...flow.waiting import settled, within
 from .pipe import BATCH, Pipe, pack
@@ -28,10 +29,16 @@ the loop itself may have stood still since the last one."""
 
 
 class Dialer:
-    """Opens connections to the servers of one target; counts them against a bound."""
+    """Opens connections to the servers of one target; counts them against a bound. Raises StoreFault if the target's
+    certificates cannot be read."""
 
-    def __init__(self, target: Target, context: ssl.SSLContext | None, *, limit: int) -> None:
-        self.target, self._context, self._limit = target, context, limit
+    def __init__(self, target: Target, *, limit: int) -> None:
+        self.target, self._limit, self._hosts = target, limit, Hosts()
+        self._context: ssl.SSLContext | None = None
+        self._trusted: object = None
+        """Which file the context was made of."""
+        if target.tls is not None:
+            self._current()
         self._open: Counter[asyncio.AbstractEventLoop] = Counter()
 
     @property
@@ -60,10 +67,20 @@ class Dialer:
     ) -> Pipe:
         if address is None:
             return (await loop.create_unix_connection(make, self.target.path))[1]
-        if self._context is not None:
-            self.target.present(self._context)
-        host = address[0] if self._context is not None else None
-        return (await loop.create_connection(make, *address, ssl=self._context, server_hostname=host))[1]
+        tls = {} if self.target.tls is None else {"ssl": self._current(), "server_hostname": address[0]}
+        return (await self._hosts.connect(make, address, **tls))[1]  # type: ignore[no-any-return]
+
+    def _current(self) -> ssl.SSLContext:
+        """The files as they stand now: those who live briefly exchange their certificates, and who vouches for them."""
+        trusted = self.target.trusted()
+        if self._context is None or trusted != self._trusted:
+            self._context, self._trusted = self.target.context(), trusted
+        self.target.present(self._context)
+        return self._context
+
+    def looking_up(self, address: Address | None) -> bool:
+        """Whether nobody has told yet where that host is."""
+        return address is not None and self._hosts.looking_up(address)
 
     def _closed(self, loop: asyncio.AbstractEventLoop) -> None:
         self._open[loop] -= 1
@@ -223,6 +240,8 @@ class Link:
         """What a person needs to know to put it right."""
         if isinstance(fault, ssl.SSLCertVerificationError):
             return f"its certificate is not accepted: {fault.verify_message}"
+        if isinstance(fault, TimeoutError) and self._dialer.looking_up(self.address):
+            return f"its name was not resolved within {self._patience:g} s"
         if isinstance(fault, TimeoutError):
             return f"no greeting within {self._patience:g} s; is it there, and {TLS}"
         text = str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"

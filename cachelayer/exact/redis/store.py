@@ -109,7 +109,7 @@ class RedisStore:
         if lane is None:
             left_behind(self._lanes)
             if self._dialer is None:
-                self._dialer = Dialer(self._target, self._target.context(), limit=self._max_connections)
+                self._dialer = Dialer(self._target, limit=self._max_connections)
             lane = self._lanes[loop] = Lane(
                 self._dialer, self._names, self._clock, self._started, trust_reloaded=self._trust_reloaded
             )

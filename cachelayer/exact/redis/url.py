@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from collections.abc import Iterator, Mapping
@@ -69,15 +70,20 @@ class Target:
         """Seconds between two questions whether a server is there."""
         return min(0.025, self.lag / 4)
 
-    def context(self) -> ssl.SSLContext | None:
-        """The TLS context, or None. Reads whom to trust; raises StoreFault that names the files."""
-        if self.tls is None:
-            return None
+    def trusted(self) -> object:
+        """Which file it is that names whom to trust: another one once it was replaced. Raises StoreFault."""
         with self._reading():
-            context = ssl.create_default_context(cafile=self.tls.get("ssl_ca_certs"))
-        if self.tls.get("ssl_check_hostname") == "false" or self.tls.get("ssl_cert_reqs") == "none":
+            found = os.stat(cafile) if (cafile := (self.tls or {}).get("ssl_ca_certs")) else None
+        return found and (found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def context(self) -> ssl.SSLContext:
+        """The TLS context. Reads whom to trust; raises StoreFault that names the files."""
+        tls = self.tls or {}
+        with self._reading():
+            context = ssl.create_default_context(cafile=tls.get("ssl_ca_certs"))
+        if tls.get("ssl_check_hostname") == "false" or tls.get("ssl_cert_reqs") == "none":
             context.check_hostname = False
-        if self.tls.get("ssl_cert_reqs") == "none":
+        if tls.get("ssl_cert_reqs") == "none":
             context.verify_mode = ssl.CERT_NONE
         return context
 
