@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import re
-import ssl
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable
@@ -18,7 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
 from ..errors import ConfigurationError, MissingExtra, broken
-from .connections import connector
+from .connections import Trust, connector
 
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
@@ -130,7 +129,7 @@ class Http:
 
     Of more requests at once than `connections` the others wait for one, `connect` at most; 0 for as many as there are.
     `keep=False`: each request has a connection of its own, which the server has had no time to close.
-    `trust`: a file of certificates that vouch for it, beside those that the system trusts.
+    `trust`: a file of certificates that vouch for it, beside those that the system trusts; read anew once it changed.
 
     Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no
     environment variable. A user and password in `url` are sent in place of any `authorization` given. Raises
@@ -168,7 +167,7 @@ class Http:
         kept = {"keepalive_timeout": KEEPALIVE} if keep else {"force_close": True}
         self._connections: dict[str, Any] = {"limit": connections, **kept}
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
-        self._trust: Any = _trusted(trust) if parts.scheme == "https" else True
+        self._trust = Trust(trust) if parts.scheme == "https" else None
         self.closed: Any = partial(self._aiohttp.ClientConnectionError, "the client was closed")
         self.torn: Any = self._aiohttp.ClientPayloadError
         self.answers: WeakSet[Answer] = WeakSet()
@@ -191,7 +190,7 @@ class Http:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             lib, self._loop = self._aiohttp, loop
-            made = connector(lib)(**self._connections, ssl=self._trust)
+            made = connector(lib)(self._trust, **self._connections)
             timeout = lib.ClientTimeout(total=None, connect=self._connect, sock_read=self._read)
             self._session = lib.ClientSession(
                 connector=made, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,
@@ -275,13 +274,3 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
-
-
-def _trusted(more: str) -> ssl.SSLContext:
-    """Trusts who the system trusts, certifi's list where that is installed, and the file `more`."""
-    context = ssl.create_default_context()
-    if more:
-        context.load_verify_locations(more)
-    with suppress(ImportError):
-        context.load_verify_locations(importlib.import_module("certifi").where())
-    return context

@@ -6,6 +6,7 @@ import datetime
 import ipaddress
 import json
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -62,6 +63,27 @@ async def test_an_upstream_has_a_certificate_that_somebody_named_vouches_for(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (failed,) = [line for line in lines if line["event"] == "upstream_failed"]  # told once
     assert failed["upstream"] == url and "certificate" in failed["why"]
+
+
+async def test_who_vouches_for_an_upstream_is_read_anew_once_the_file_was_replaced(
+    serving: Callable[..., Server], upstream: Upstream, tmp_path: Path
+) -> None:
+    """An upstream whose authority was exchanged was away until the process ended; half a file changes nothing."""
+    (tmp_path / "other").mkdir()
+    (cert, key), (other, _), trusted = certificate(tmp_path), certificate(tmp_path / "other"), tmp_path / "ca"
+    url = serving(upstream, ssl_certfile=str(cert), ssl_keyfile=str(key)).url.replace("http:", "https:")
+    shutil.copy(other, trusted)
+    settings = {"upstream": [{"url": url, "tls_ca": str(trusted)}], "cache.semantic": "off"}
+    app = Gateway(load(None, {}, settings))
+    c, got = Client(app), []
+    for held in (b"half a certificate", cert.read_bytes(), b"half a certificate", other.read_bytes()):
+        got.append((await c.chat(f"question {len(got)}")).status)
+        trusted.write_bytes(held)
+        await app.behind.aclose()  # the next one makes a connection of its own
+    got.append((await c.chat("the last")).status)
+    assert got == [502, 502, 200, 200, 502]
+    await app.behind.aclose()
+    app.log.close()
 
 
 def test_a_key_that_is_locked_is_a_mistake_and_asks_nobody_for_its_password(tmp_path: Path) -> None:
