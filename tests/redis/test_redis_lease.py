@@ -130,6 +130,20 @@ async def test_followers_are_let_go_when_redis_is(server, open_store):
         await lease.release()
 
 
+async def test_followers_do_not_wait_for_a_server_that_hangs(own_server, open_store):
+    """They waited for as long as the lease would have lasted: ten seconds of a call that takes one."""
+    server = own_server()
+    store = await open_store(server.strict_url)
+    await (await open_store(server.url)).acquire(KEY, 60.0)
+    waiting = asyncio.create_task(store.wait(KEY, 60.0))
+    await eventually(lambda: store._lane().leases._waiting)
+    await store.sync()
+    server.freeze()
+    with pytest.raises(StoreFault, match="does not answer"):
+        await asyncio.wait_for(waiting, 20)
+    server.thaw()
+
+
 LEADER = """
 import asyncio, sys
 from cachelayer.exact.redis import RedisStore
@@ -193,3 +207,26 @@ async def test_a_lease_is_released_by_whatever_loop_writes_the_answer(pair, serv
     again = await one.acquire(KEY, 60.0)  # by connections that nobody else wrote to
     assert again is not None
     await again.release()
+
+
+@pytest.mark.parametrize("asked", ["SET", "EVAL"])
+async def test_a_lease_that_nobody_wants_is_given_back_once_the_server_is_back(server, open_store, asked):
+    """Where the connection broke after the server had granted it, or before it was given up, all who asked for the same
+    waited for ten seconds."""
+    async with FaultProxy(server.port) as proxy:
+        store, other = await open_store(proxy.url), await open_store(server.url)
+        name = store._names.lease(KEY)
+        lease = await store.acquire(KEY, 60.0) if asked == "EVAL" else None
+        proxy.hang = True
+        act = asyncio.create_task(store.acquire(KEY, 60.0) if lease is None else lease.release())
+        if lease is None:
+            await eventually(lambda: server.do("EXISTS", name))
+        else:
+            proxy.refuse = True
+        proxy.cut()
+        with pytest.raises(StoreFault):
+            await act
+        assert server.do("EXISTS", name)
+        proxy.heal()
+        await asyncio.wait_for(other.wait(KEY, 60.0), 20)
+        assert await other.acquire(KEY, 1.0) is not None

@@ -84,8 +84,11 @@ class Lane:
         if turn is not Turn.HEARD:
             self.coherence.missed(everything=turn is not Turn.SILENT)
         self.coherence.suspend(not self.topology.coherent)
-        if turn is Turn.DOWN and self.cluster:
-            self.topology.stale = True
+        if turn is Turn.DOWN:
+            self.topology.stale = self.cluster
+            self.leases.changed(None)  # who waits is not to wait for a server that hangs
+        elif turn is Turn.UP:
+            self.leases.settle()
 
     def _leases_changed(self, names: list[bytes] | None) -> None:
         self.leases.changed(names)
@@ -169,6 +172,7 @@ class Lane:
             self.tasks.spawn(self._touch)
 
     async def _look(self) -> None:
+        self.leases.settle()
         try:
             await self._roles()
             if self.cluster:

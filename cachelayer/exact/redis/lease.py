@@ -29,6 +29,8 @@ RENEW = (
 )
 RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('unlink',KEYS[1]) end return 0"
 CACHING = pack(b"CLIENT", b"CACHING", b"YES")
+OWED = 1024
+"""Leases that are to be given back, at most; of more the oldest expire by themselves."""
 
 
 class RedisLease:
@@ -56,7 +58,8 @@ class RedisLease:
         self._until = float("-inf")
 
     async def release(self) -> None:
-        """Give the lease up, and wake those who wait for it. Raises StoreFault; the lease then expires by itself."""
+        """Give the lease up, and wake those who wait for it. Raises StoreFault; it is then given up once the server is
+        back."""
         self._leases.retire(self)
         await (await self._leases.here()).let_go(self)
 
@@ -90,6 +93,9 @@ class Leases:
         self.now = self._loop.time
         self._waiting: dict[bytes, set[asyncio.Future[None]]] = {}
         self._held: set[RedisLease] = set()
+        self._owed: dict[bytes, tuple[bytes, float]] = {}
+        """By owner, the names of leases that nobody wants, and when they expire: they may be there, or be granted yet,
+        by a server that reads only now what it was sent before the connection broke."""
 
     async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
         """The lease, or None if another holds it. Raises StoreFault."""
@@ -98,8 +104,10 @@ class Leases:
         request = Request(name, [take, pack(b"TIME")], atomic=True)
         try:
             taken, time = answers((await call(self._topology, Role.CONTROL, [request]))[0])
-        except asyncio.CancelledError:
-            self._tasks.spawn(partial(self._withdraw, name, owner))  # it may have been granted
+        except (asyncio.CancelledError, StoreFault) as fault:  # it may have been granted
+            self._owe(owner, name, since + ttl)
+            if not isinstance(fault, StoreFault):
+                self._tasks.spawn(partial(self._withdraw, owner))
             raise
         if taken is None:
             return None
@@ -124,12 +132,29 @@ class Leases:
             self._loop.call_soon_threadsafe(lease.stop)
 
     async def let_go(self, lease: RedisLease) -> None:
-        """Delete it where it is still there. Raises StoreFault."""
-        await self._release(self._names.lease(lease.key), lease.owner)
+        """Delete it where it is still there. Raises StoreFault; then it is done once the server is back."""
+        self._owe(lease.owner, self._names.lease(lease.key), self.now() + lease.ttl)
+        await self._give_back(lease.owner)
 
-    async def _withdraw(self, name: bytes, owner: bytes) -> None:
-        with suppress(StoreFault):  # then it expires by itself
+    def _owe(self, owner: bytes, name: bytes, until: float) -> None:
+        while len(self._owed) >= OWED:
+            del self._owed[next(iter(self._owed))]
+        self._owed[owner] = name, until
+
+    async def _give_back(self, owner: bytes) -> None:
+        name, until = self._owed.get(owner, (b"", 0.0))
+        if self.now() < until:
             await self._release(name, owner)
+        self._owed.pop(owner, None)
+
+    async def _withdraw(self, owner: bytes) -> None:
+        with suppress(StoreFault):
+            await self._give_back(owner)
+
+    def settle(self) -> None:
+        """Give back what could not be: a connection stands again, or a server may take writes again."""
+        for owner in tuple(self._owed):
+            self._tasks.spawn(partial(self._withdraw, owner))
 
     async def _release(self, name: bytes, owner: bytes) -> None:
         try:
@@ -157,6 +182,7 @@ class Leases:
             woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(key, set()).add(woken)
             try:
+                self._topology.route(name).control.need()
                 _, owner, left = answers((await call(self._topology, Role.READ, [request], wait=False))[0])
                 if owner is None:
                     return
