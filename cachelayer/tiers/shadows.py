@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from hashlib import blake2b
 from inspect import isawaitable
+from typing import Any
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, Unusable
 from ..exact.answers.admission import failed, text_of
 from ..flow.attempt import Faults
 from ..flow.background import Background
@@ -21,6 +22,7 @@ from ..semantic.answers import as_learned, normalize
 from ..semantic.apart import request_digest
 from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
+from ..types import Reason
 
 LONGEST = 60.0
 """Seconds that the backend or the owner's judge may take in the background."""
@@ -85,9 +87,7 @@ class Shadows:
         if not call.still(self._faults):
             return
         call.function.stats.shadow_checks += 1
-        answer = await call.invoke(*call.args, **call.kwargs)
-        if isinstance(answer, AsyncIterator):
-            answer = [chunk async for chunk in answer]
+        answer = await self._answer(call)
         seen, decision = call.function.seen(answer), ask.decision
         if failed(seen):
             return
@@ -101,6 +101,18 @@ class Shadows:
                 self._judge(call, ask, text, tier)
         if call.function.records and began == self._erasures:
             self._recorder.add_check(call, answer)
+
+    @staticmethod
+    async def _answer(call: Call) -> Any:
+        """Raises Unusable where the backend failed, which is no fault of the cache's."""
+        try:
+            answer = await call.invoke(*call.args, **call.kwargs)
+            if isinstance(answer, AsyncIterator):
+                answer = [chunk async for chunk in answer]
+        except Exception as fault:
+            call.function.stats.backend_errors += 1
+            raise Unusable("the backend failed a check", Reason.ERROR) from fault
+        return answer
 
     def judge(self, function: Function) -> Same | None:
         """The owner's judge of answers as the tiers call it: if it fails, two answers count as different."""

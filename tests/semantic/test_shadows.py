@@ -162,7 +162,8 @@ def reply(content: str, end: str | None) -> dict[str, Any]:
 
 @pytest.mark.parametrize("failed", [None, {"error": {"message": "busy"}}, reply("Turn", None)])
 async def test_a_check_whose_backend_fails_vouches_for_no_hit(failed: Any) -> None:
-    """By an exception, or by an answer that is an error or broke off: those counted as the truth."""
+    """By an exception, which counted as a fault of the cache's, or by an answer that is an error or broke off: those
+    counted as the truth."""
     policy, answers = Policy(shadow=0.5, max_error_rate=0.5), [reply("Turn left.", "stop")]
     layer = CacheLayer(embedder=WordEmbedder(), verifier=Sure(), policy=policy)
     backend = Gate(lambda question: answers[-1], opened=True)
@@ -181,6 +182,8 @@ async def test_a_check_whose_backend_fails_vouches_for_no_hit(failed: Any) -> No
     counted = decider._functions["ask"].account(0.5).interval.hits[0.5]  # type: ignore[attr-defined]
     assert checked > 0 and counted == len(MANY) - 2 * checked
     assert not decider._pending  # type: ignore[attr-defined]
+    assert layer.stats()["faults"] == {}
+    assert ask.function.stats.backend_errors == (checked if failed is None else 0)
 
 
 async def test_what_somebody_changed_while_it_was_compared_is_not_asked_in_its_place() -> None:
