@@ -78,6 +78,22 @@ async def test_another_upstream_answers_for_one_whose_answer_cannot_be_used(
     assert alone.status == 502 and "cannot be reached" not in alone.json()["error"]["message"]
 
 
+async def test_where_all_failed_the_one_is_asked_first_whose_time_is_up_soonest(saying: Any) -> None:
+    """It was the first that was named, whatever it had asked for."""
+    busy = b"HTTP/1.1 503 Busy\r\ncontent-length: 1\r\n%b\r\n%b"
+    said = [busy % (b"retry-after: 60\r\n", b"a"), busy % (b"", b"b"), busy % (b"", b"c")]
+    given = {
+        "upstream": [{"url": await saying(one)} for one in said],
+        "retry.attempts": 1,
+        "retry.cooldown": 30,
+    }
+    app = Gateway(load(None, {}, {**given, "cache.semantic": "off"}))
+    asked = [(await Client(app).chat(f"question {number}")).body for number in range(6)]
+    assert b"".join(asked) == b"abcbcb"
+    await app.behind.aclose()
+    app.log.close()
+
+
 @pytest.mark.parametrize(("said", "why"), [
     (b"SSH-2.0-hunter2\r\n\r\n", "Bad status line: Expected"),
     (JSON + b"a(b): hunter2\r\n\r\n", "Invalid header token"),

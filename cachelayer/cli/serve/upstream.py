@@ -141,10 +141,13 @@ class Upstreams:
         return await any_of(one.answers() for one in self.all)
 
     def order(self, model: str | None) -> list[Upstream]:
-        """The upstreams that serve the model (all, if none is named), the least busy first, recent failures last."""
+        """The upstreams that serve the model (all, if none is named), the least busy first, recent failures last; of
+        equally busy ones of these the one first whose time is up soonest."""
         able = [one for one in self.all if model is None or not one.part.models or model in one.part.models]
         now = time.monotonic()
-        return sorted(able, key=lambda one: (now < one.last_until, one.inflight))
+        return sorted(
+            able, key=lambda one: (now < one.last_until, one.inflight, max(0.0, one.last_until - now))
+        )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
