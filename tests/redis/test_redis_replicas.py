@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fault_proxy import FaultProxy
 from redis_records import eventually, record
 from redis_servers import Server
 
 from cachelayer.errors import StoreFault
+from cachelayer.exact.redis.names import digest_of, tag_name
 
 
 def followed(primary: Server) -> bool:
@@ -64,3 +66,29 @@ async def test_an_invalidation_of_many_tags_waits_once_for_a_replica_that_stands
     await store.invalidate(tags=[f"t{n}" for n in range(200)])
     assert node.control.pipe is connected and store.stats()["unconfirmed"] > 0
     replica.thaw()
+
+
+@pytest.mark.parametrize("by", ["tag", "key"])
+async def test_what_no_replica_had_of_a_lost_primary_is_declared_invalid_again_where_one_takes_its_place(
+    own_server: Any, open_store: Any, by: str
+) -> None:
+    """It was told to the primary alone, and valid again for good once that had fallen."""
+    primary, replica = own_server("--repl-diskless-sync-delay", "0"), own_server()
+    async with FaultProxy(primary.port) as between, FaultProxy(primary.port) as name:
+        store = await open_store(f"{name.url}?lag=5s")
+        wanted = record(tags=("t",))
+        assert await store.put([wanted]) == 1
+        entry, tomb, epoch = (store._names.entry(wanted.key), store._names.tomb(wanted.key),
+                              store._names.epoch(digest_of(tag_name("t"))))  # fmt: skip
+        replica.do("REPLICAOF", "127.0.0.1", str(between.port))
+        await eventually(lambda: followed(primary) and replica.do("EXISTS", entry, epoch) == 2)
+        await eventually(lambda: store._lane().only.replicas == 1)
+        between.hang, token = True, replica.do("GET", epoch)
+        await (store.invalidate(tags=["t"]) if by == "tag" else store.delete([wanted.key]))
+        assert store.stats()["unconfirmed"] == 1
+        primary.kill()
+        replica.do("REPLICAOF", "NO", "ONE")
+        assert replica.do("EXISTS", entry, tomb) == 1 and replica.do("GET", epoch) == token
+        name.target = replica.port
+        await eventually(lambda: replica.do("GET", epoch) != token or replica.do("EXISTS", tomb))
+        assert replica.do("EXISTS", entry) == (by == "tag") and not store._lane().coherence.doubts._held

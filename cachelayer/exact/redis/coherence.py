@@ -19,6 +19,7 @@ from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
 from .calls import Answers, Request, answers, call, forced, full, number, other_type, plainly, refusals
+from .doubts import Doubts
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, learned, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -30,8 +31,6 @@ from .waiters import Act
 REMEMBERED = 4096
 """Deletions remembered, to compare with reads and writes under way."""
 TRIES = 4
-WAIT = pack(b"WAIT", 1, 40)
-"""An invalidation waits so long for a replica, milliseconds."""
 
 Wanted = tuple[bytes, float]
 """The name of a tag or scope, and until when its epoch must last."""
@@ -52,7 +51,7 @@ class Coherence:
         self._marks: dict[bytes, int] = {}
         self._own: dict[bytes, tuple[bytes, float]] = {}
         self.news = Newsroom(topology, names, self.read)
-        self.unconfirmed = 0
+        self.doubts = Doubts(topology, clock.monotonic)
 
     # what the servers push ----------------------------------------------------------------------------------
 
@@ -220,15 +219,7 @@ class Coherence:
         results = [result for result in results if not full(result)]
         for result in (*results, *await self._all(partial(self._declare, force=True), refused)):
             answers(result)
-        for node in {self._topology.route(self._names.epoch(digest_of(text))) for text in texts}:
-            await self._confirm(node)
-
-    async def _confirm(self, node: Node) -> None:
-        """Wait a moment, which holds up the connection, for a replica; where none keeps up, not again for a while."""
-        if node.replicas and node.confirms:
-            with suppress(StoreFault):
-                node.confirms = number(await (await node.control.ready()).send(WAIT)) > 0
-        self.unconfirmed += bool(node.replicas) and not node.confirms
+        await self.doubts.confirm([self._names.epoch(digest_of(text)) for text in texts])
 
     async def _all(self, make: Callable[[bytes], Request], texts: Sequence[bytes]) -> list[Answers]:
         made: list[Request | StoreFault] = []
@@ -248,7 +239,12 @@ class Coherence:
         left = known.until - self._clock.monotonic() if known is not None else 0.0
         lifetime = int(1000 * max(TTL, left))  # more each time would soon be too much for Redis
         command = (forced if force else plainly)(name, epoch.pack(), lifetime)
-        return Request(name, [command], lambda node, reply: self._take(digest, node, epoch.pack()))
+
+        def declared(node: Node, reply: Any) -> None:
+            self._take(digest, node, epoch.pack())
+            self.doubts.wrote(name, node, partial(self._declare, text, force=force))
+
+        return Request(name, [command], declared)
 
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
         """Delete entries and remember for `lifetime` seconds that they were, on a full server too; how many there were.
@@ -260,13 +256,16 @@ class Coherence:
         refused = [key for key, result in zip(keys, results, strict=True) if full(result)]
         removed = [answers(result)[1] for result in results if not full(result)]
         buried = await self._all(partial(self._bury, milliseconds, force=True), refused)
-        return sum(map(number, (*removed, *(answers(result)[0] for result in buried))))
+        found = sum(map(number, (*removed, *(answers(result)[0] for result in buried))))
+        await self.doubts.confirm([*map(self._names.entry, keys)])
+        return found
 
     def _bury(self, lifetime: int, key: bytes, *, force: bool = False) -> Request:
         entry, near, tomb = self._names.entry(key), self._names.near(key), self._names.tomb(key)
         node = self._topology.route(entry)
         token = os.urandom(8)
-        epoch, act = Epoch(token, node.incarnation, node.now(), DECLARED), partial(self._buried, key, token)
+        epoch = Epoch(token, node.incarnation, node.now(), DECLARED)
+        act = partial(self._buried, key, token, partial(self._bury, lifetime, key, force=force))
         if force:
             return Request(entry, [forced(tomb, epoch.pack(), lifetime, near, entry)], act)
         mark = plainly(tomb, epoch.pack(), lifetime)
@@ -274,8 +273,9 @@ class Coherence:
         steps = [mark, pack(b"UNLINK", entry), pack(b"UNLINK", near), mark]
         return Request(entry, steps, act, atomic=True)
 
-    def _buried(self, key: bytes, token: bytes, node: Node, reply: Any) -> None:
+    def _buried(self, key: bytes, token: bytes, again: Callable[[], Request], node: Node, reply: Any) -> None:
         self._mark(key)
+        self.doubts.wrote(self._names.entry(key), node, again)
         if len(self._own) >= REMEMBERED:
             self._own.clear()
         self._own[key] = token, self._clock.monotonic()

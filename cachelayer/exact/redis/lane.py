@@ -177,6 +177,7 @@ class Lane:
             await self._roles()
             if self.cluster:
                 await self._survey()
+            await self.coherence.doubts.settle()
         except StoreFault:
             pass  # the next look is soon
         finally:

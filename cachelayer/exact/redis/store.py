@@ -210,8 +210,8 @@ class RedisStore:
     async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
         """Declare everything under these tags and scopes invalid, for every process, in O(number given).
 
-        Raises StoreFault if one could not be declared; the others are. On a server with replicas it waits a moment
-        for one of them to have it; `stats()["unconfirmed"]` counts where none did.
+        Raises StoreFault if one could not be declared; the others are. On a server with replicas it waits a moment for
+        one of them to have it. `stats()["unconfirmed"]` counts where none did, which its successor is told again.
         """
         lane = await self._started()
         await lane.coherence.declare([*map(tag_name, tags), *map(scope_name, scopes)])
@@ -292,7 +292,7 @@ class RedisStore:
             "connections": self._dialer.open if self._dialer is not None else 0,
             "coherent": all(lane.topology.coherent for lane in lanes) if lanes else False,
             "epochs": sum(len(lane.coherence.table) for lane in lanes),
-            "unconfirmed": sum(lane.coherence.unconfirmed for lane in lanes),
+            "unconfirmed": sum(lane.coherence.doubts.unconfirmed for lane in lanes),
             "refused": {reason.value: count for reason, count in self.refused.items()},
         }
 
