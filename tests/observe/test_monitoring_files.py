@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +152,24 @@ def test_the_pods_are_found_by_the_annotations_that_they_carry() -> None:
         d["metadata"]["name"]: d["spec"]["ports"][0]["port"] for d in KUBERNETES if d["kind"] == "Service"
     }
     assert f"http://prometheus.{KUSTOMIZATION['namespace']}:{services['prometheus']}" in scaled
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--prometheus http://127.0.0.1:9", "--prometheus http://127.0.0.1:9: no answer of a Prometheus"),
+        ("--prometheus nowhere", "--prometheus nowhere: no answer of a Prometheus"),
+        ("--last 0", "--last 0: give seconds above 0"),
+        ("--dashboard nowhere", "'nowhere'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told_in_a_line(words: str, told: str, tmp_path: Path) -> None:
+    command = [sys.executable, MONITORING / "draw.py", *words.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and told in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+
+
+def test_values_are_drawn_with_three_digits_and_without_exponents() -> None:
+    draw = runpy.run_path(str(MONITORING / "draw.py"))["shown"]
+    values = ((0.99996, "s"), (1234, "s"), (999.9, "reqps"), (0.4567, "percentunit"), (0, "s"))
+    assert [draw(*value) for value in values] == ["1000 ms", "1230 s", "1000 /s", "45.7 %", "0"]

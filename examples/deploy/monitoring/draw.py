@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -40,7 +41,7 @@ CELL, ROW = 58, 36
 _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _STYLE = """
 body{margin:16px;background:#f4f5f7;color:#20242a;font:13px system-ui,sans-serif}
-.grid{position:relative}
+.grid{position:relative;margin:0 auto}
 .panel{position:absolute;background:#fff;border:1px solid #d9dce1;border-radius:4px;overflow:hidden}
 .row{position:absolute;font-weight:600;font-size:15px;padding-top:10px}
 h2{font-size:12px;margin:8px 6px 0 10px;white-space:nowrap;overflow:hidden;letter-spacing:-.2px}
@@ -50,7 +51,15 @@ h2{font-size:12px;margin:8px 6px 0 10px;white-space:nowrap;overflow:hidden;lette
 .key{padding:0 6px;line-height:1.45;font-size:10.5px;white-space:nowrap;overflow:hidden}
 .key i{display:inline-block;width:10px;height:3px;margin:0 4px 3px 8px}
 text{font:10px system-ui,sans-serif;fill:#5b6470}
+@media(max-width:1423px){
+  body{margin:8px}
+  .grid,.panel,.row{position:static;width:auto!important;max-width:720px;height:auto!important;margin:0 auto 8px}
+  svg{width:100%;height:auto}
+  h2,.key{white-space:normal}
+  .big,.none{padding:12px}
+}
 """
+"""Below the width of the grid, its panels stand one under the other."""
 
 
 def asking(prometheus: str, since: float, until: float, step: float) -> Ask:
@@ -58,8 +67,11 @@ def asking(prometheus: str, since: float, until: float, step: float) -> Ask:
 
     def ask(expression: str) -> list[dict[str, Any]]:
         query = urlencode({"query": expression, "start": since, "end": until, "step": step})
-        with urlopen(f"{prometheus.rstrip('/')}/api/v1/query_range?{query}", timeout=30) as answer:  # noqa: S310
-            found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+        try:
+            with urlopen(f"{prometheus.rstrip('/')}/api/v1/query_range?{query}", timeout=30) as answer:  # noqa: S310
+                found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+        except (OSError, HTTPException, ValueError, KeyError, TypeError) as fault:
+            raise OSError(f"--prometheus {prometheus}: no answer of a Prometheus ({fault!r})") from fault
         return found
 
     return ask
@@ -85,13 +97,18 @@ def _filled(legend: str, labels: Mapping[str, str]) -> str:
 def shown(value: float, unit: str | None) -> str:
     """A value with its unit: 12 ms, 45 %, 1.2 k."""
     if unit == "percentunit":
-        return f"{100 * value:.3g} %"
+        return f"{_rounded(100 * value)} %"
     if unit == "s" and value:
         scale, name = next(((s, n) for s, n in ((1, "s"), (1e-3, "ms")) if abs(value) >= s), (1e-6, "µs"))
-        return f"{value / scale:.3g} {name}"
+        return f"{_rounded(value / scale)} {name}"
     size, name = next(((s, n) for s, n in _SHORT if abs(value) >= s), (1.0, ""))
     end = {"reqps": "/s", "ops": "/s", "bytes": "B"}.get(unit or "", "")
-    return f"{value / size:.3g} {name}{end}".strip()
+    return f"{_rounded(value / size)} {name}{end}".strip()
+
+
+def _rounded(value: float) -> str:
+    """Three digits that count; 1000, not 1e+03."""
+    return f"{float(f'{value:.3g}'):g}"
 
 
 def lines(series: list[Series], unit: str | None, width: int, height: int, span: tuple[float, float]) -> str:
@@ -117,7 +134,7 @@ def lines(series: list[Series], unit: str | None, width: int, height: int, span:
         drawn.append(
             f'<path d="{d}" fill="none" stroke="{tone}" stroke-width="1.6"><title>{escape(legend)}</title></path>'
         )
-    return f'<svg width="{width}" height="{height}">{"".join(drawn)}</svg>'
+    return _svg(drawn, width, height)
 
 
 def heat(series: list[Series], width: int, height: int, span: tuple[float, float]) -> str:
@@ -145,7 +162,11 @@ def heat(series: list[Series], width: int, height: int, span: tuple[float, float
     drawn += _times(
         span, lambda when: left + (when - span[0]) / (span[1] - span[0]) * (width - 12 - left), height
     )
-    return f'<svg width="{width}" height="{height}">{"".join(drawn)}</svg>'
+    return _svg(drawn, width, height)
+
+
+def _svg(drawn: Iterable[str], width: int, height: int) -> str:
+    return f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}">{"".join(drawn)}</svg>'
 
 
 def _times(span: tuple[float, float], x: Callable[[float], float], height: int) -> Iterable[str]:
@@ -196,7 +217,8 @@ def page(dashboard: Mapping[str, Any], ask: Ask, window: str, span: tuple[float,
     height = max(p["gridPos"]["y"] + p["gridPos"]["h"] for p in panels) * ROW
     drawn = "".join(panel_html(panel, ask, window, span) for panel in panels)
     title = escape(dashboard["title"])
-    head = f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    fit = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<!doctype html><meta charset="utf-8">{fit}<title>{title}</title><style>{_STYLE}</style>'
     return f'{head}<div class="grid" style="width:{24 * CELL}px;height:{height}px">{drawn}</div>'
 
 
@@ -214,10 +236,14 @@ def main() -> None:
     args = parser.parse_args()
     until = time.time()
     since = until - args.last
+    if not args.last > 0:
+        parser.error(f"--last {args.last:g}: give seconds above 0")
     ask = asking(args.prometheus, since, until, max(args.last / 200, 0.5))
-    args.out.write_text(
-        page(json.loads(args.dashboard.read_text()), ask, args.window, (since, until)), "utf-8"
-    )
+    try:
+        drawn = page(json.loads(args.dashboard.read_text()), ask, args.window, (since, until))
+        args.out.write_text(drawn, "utf-8")
+    except (OSError, ValueError) as fault:
+        parser.exit(2, f"{parser.prog}: {fault}\n")
     print(args.out)
 
 
