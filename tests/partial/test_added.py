@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from shelf import SlowShelf
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.testing import WordEmbedder
+from cachelayer.types import Embedded
 
 
 @pytest.mark.parametrize("late", [True, False])
@@ -86,3 +88,30 @@ async def test_what_was_built_on_a_result_that_is_not_in_memory_goes_with_any_ad
             texts["new"] = "more lights"
             await search.added(["more lights"])
             assert await ask("lights") == ["hub", "new"]
+
+
+async def test_a_result_that_was_being_made_when_a_document_was_added_is_not_kept() -> None:
+    """It came while the results before it were compared, and none after them was."""
+    texts, found = {"hub": "lights of the hub"}, asyncio.Event()
+
+    class Slow(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            if "lights of the hub" in texts:
+                found.set()
+                await asyncio.wait([making])
+            return await super().embed(texts)
+
+    async def matching(query: str) -> list[dict[str, Any]]:
+        there = [{"id": id, "text": text} for id, text in texts.items() if query in text]
+        if query == "doors" and not found.is_set():
+            await found.wait()
+        return there
+
+    async with CacheLayer(embedder=Slow(), policy=Policy(budgets=Budgets(embed="1h"))) as layer:
+        search = layer.retrieval(matching, semantic=False, negative_ttl="1h")
+        await search("lights")
+        making = asyncio.create_task(search("doors"))
+        await asyncio.sleep(0)
+        texts["new"] = "doors"
+        await search.added(["doors"])
+        assert await making == [] and len(await search("doors")) == 1

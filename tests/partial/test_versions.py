@@ -69,6 +69,13 @@ def test_who_saw_the_same_old_version_need_not_be_told_again() -> None:
     assert seen == [False, False, False, True, False, False]
 
 
+def test_the_document_seen_least_recently_is_forgotten_first() -> None:
+    versions = Versions(most=2)
+    for tag in "abac":
+        versions.see(tag, 1)
+    assert [versions.get(tag) for tag in "abc"] == [1, None, 1]
+
+
 def test_all_tenants_of_all_documents_count() -> None:
     versions = Versions(most=100)
     for number in range(4_000):
