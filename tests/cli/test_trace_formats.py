@@ -228,3 +228,17 @@ def test_a_file_packed_otherwise_is_told_to_be_unpacked(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     with pytest.raises(TraceError, match=r"t.jsonl.zst: .zst files are not read; unpack it"):
         read([tmp_path / "t.jsonl.zst"], skipped=Skipped())
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"question": "Q"}, {"messages": [{"role": "user", "content": "Q"}]}, {"question": "Q", "model": "m"}],
+)
+def test_requests_share_an_answer_only_where_a_log_names_one_scope(
+    tmp_path: Path, row: dict[str, Any]
+) -> None:
+    scopes = ["a", "b", {"tenant": 1, "model": 2}, {"model": 2, "tenant": 1}, None, ""]
+    lines = [json.dumps({**row, "label": "x", "scope": scope}) for scope in scopes]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    a, b, mapping, turned, none, empty = (one.key for one in read([tmp_path / "log.jsonl"]).asked)
+    assert (mapping, none) == (turned, empty) and len({a, b, mapping, none}) == 4

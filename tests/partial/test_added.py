@@ -115,3 +115,27 @@ async def test_a_result_that_was_being_made_when_a_document_was_added_is_not_kep
         texts["new"] = "doors"
         await search.added(["doors"])
         assert await making == [] and len(await search("doors")) == 1
+
+
+async def test_what_was_built_on_a_result_that_stays_goes_if_another_one_is_not_in_memory_and_stays_otherwise() -> (
+    None
+):
+    texts = {"hub": "lights of the hub", "lock": "the lock of a door"}
+
+    async def matching(query: str) -> list[dict[str, Any]]:
+        return [{"id": id, "text": text} for id, text in texts.items() if query in text]
+
+    async with CacheLayer(embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(
+            matching, semantic=False, cache_if=lambda documents: documents[0]["id"] == "hub"
+        )
+        greet = layer.step("greet", lambda: "hello")
+
+        @layer.cached(semantic=False)
+        async def ask(*queries: str) -> str:
+            return " ".join([greet(), *[one["id"] for query in queries for one in await search(query)]])
+
+        assert [await ask("lights"), await ask("lights", "lock")] == ["hello hub", "hello hub lock"]
+        assert await search.added(["a window"]) == 1
+        assert (await ask.outcome("lights")).source is Source.MEMORY
+        assert (await ask.outcome("lights", "lock")).source is Source.BACKEND
