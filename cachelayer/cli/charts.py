@@ -25,6 +25,7 @@ NOTHING = "\N{EN DASH}"
 _LINE = 15
 _GLYPH = 7.5
 """What a figure or letter takes at most on average, in pixels."""
+_HEIGHT = 260
 _RIDGE = 52
 _BINS_PER_DECADE = 16
 
@@ -60,13 +61,13 @@ class Bar:
     tone: str
 
 
-def lines(series: Sequence[Line], x_title: str, *, height: int = 260) -> Drawing:
+def lines(series: Sequence[Line], x_title: str) -> Drawing:
     """Shares in percent over a count; names stand at the right ends."""
 
     def draw(width: int) -> str:
         series_ = [line for line in series if line.points]
         most = max((x for line in series_ for x, _ in line.points), default=1.0)
-        left, right, top, bottom = 40, 128 if width >= NARROW else 104, 12, height - 34
+        left, right, top, bottom = 40, 128 if width >= NARROW else 104, 12, _HEIGHT - 34
         ceiling = _ceiling(max((y for line in series_ for _, y in line.points), default=1.0))
 
         def at(x: float, y: float) -> tuple[float, float]:
@@ -75,13 +76,13 @@ def lines(series: Sequence[Line], x_title: str, *, height: int = 260) -> Drawing
         parts = [_percent_grid(ceiling, at, most)]
         ticks = _ticks(most, 5 if width >= NARROW else 3)
         parts += [label(at(x, 0)[0], bottom + 16, f"{x:,.0f}", "muted", "middle") for x in ticks]
-        parts.append(label(left, height - 3, x_title, "muted"))
+        parts.append(label(left, _HEIGHT - 3, x_title, "muted"))
         parts += [_path([at(x, y) for x, y in line.points], line, bottom) for line in series_]
         ends = _apart([at(*line.points[-1])[1] for line in series_], _LINE, bottom)
         for line, y in zip(series_, ends, strict=True):
             name = f"{line.points[-1][1]:.0%} {line.name}"
             parts.append(label(width - right + 8, y + 4, name, f"ink-{line.tone}"))
-        return svg(width, height, parts, "; ".join(f"{s.name}: {s.points[-1][1]:.1%}" for s in series_))
+        return svg(width, _HEIGHT, parts, "; ".join(f"{s.name}: {s.points[-1][1]:.1%}" for s in series_))
 
     return draw
 

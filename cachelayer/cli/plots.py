@@ -12,6 +12,8 @@ from .charts import NARROW, Drawing, label, svg
 
 LETTER = 7.4
 """Pixels of a bold letter, on the average, in the widest fonts that browsers have for a page's text."""
+_HIGH, _LOW = 340, 240
+"""Pixels of a plane and of a histogram."""
 _At = Callable[[float, float], tuple[float, float]]
 
 
@@ -52,16 +54,16 @@ class Plane:
     """Vertical lines with a name: a bound."""
 
 
-def plane(what: Plane, *, height: int = 340) -> Drawing:
+def plane(what: Plane) -> Drawing:
     """Dots with their intervals over curves; names stand beside dots, in a key below where it is narrow."""
 
     def draw(width: int) -> str:
-        left, right, top, bottom = 48, width - 18, 26, height - 42
+        left, right, top, bottom = 48, width - 18, 26, _HIGH - 42
 
         def at(x: float, y: float) -> tuple[float, float]:
             return left + x / what.x_most * (right - left), bottom - y / what.y_most * (bottom - top)
 
-        parts = _axes(what, at, height)
+        parts = _axes(what, at)
         for curve in what.curves:
             inside = [at(x, y) for x, y in curve.points if x <= what.x_most and y <= what.y_most]
             if inside:
@@ -79,12 +81,12 @@ def plane(what: Plane, *, height: int = 340) -> Drawing:
         for dot in shown:
             parts += _dot(dot, what, at)
         parts += _names(shown, what, at, width)
-        return svg(width, height, parts, "; ".join(f"{d.name}: {d.x:.1%}, {d.y:.1%}" for d in shown))
+        return svg(width, _HIGH, parts, "; ".join(f"{d.name}: {d.x:.1%}, {d.y:.1%}" for d in shown))
 
     return draw
 
 
-def _axes(what: Plane, at: _At, height: int) -> list[str]:
+def _axes(what: Plane, at: _At) -> list[str]:
     parts = []
     for i in range(5):
         x, y = what.x_most * i / 4, what.y_most * i / 4
@@ -94,7 +96,7 @@ def _axes(what: Plane, at: _At, height: int) -> list[str]:
         px, bottom = at(x, 0)
         anchor = "end" if i == 4 else "middle"
         parts.append(label(px, bottom + 17, _percent(x, what.x_most), "muted", anchor))
-    parts.append(label(at(0, 0)[0], height - 6, what.x_title, "muted"))
+    parts.append(label(at(0, 0)[0], _HIGH - 6, what.x_title, "muted"))
     parts.append(label(2, 12, what.y_title, "muted"))
     return parts
 
@@ -154,14 +156,12 @@ def _row(
     return wanted
 
 
-def histograms(
-    groups: Sequence[tuple[str, Sequence[float], str]], x_title: str, *, height: int = 240
-) -> Drawing:
+def histograms(groups: Sequence[tuple[str, Sequence[float], str]], x_title: str) -> Drawing:
     """Counts over values from their least to their most, one filled outline a group of (name, values, tone)."""
 
     def draw(width: int) -> str:
         key = 1 if width >= NARROW else len(groups)
-        left, right, top, bottom = 48, width - 18, 14 + 16 * key, height - 42
+        left, right, top, bottom = 48, width - 18, 14 + 16 * key, _LOW - 42
         values = [v for _, group, _ in groups for v in group]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
         low, high = np.floor(low * 20) / 20, max(np.ceil(high * 20) / 20, np.floor(low * 20) / 20 + 0.05)
@@ -180,13 +180,13 @@ def histograms(
             parts.append(label(x, bottom + 17, f"{low + (high - low) * i / 4:.2f}", "muted", anchor))
         for name, counts, tone in counted:
             parts.append(_steps(name, counts.tolist(), tone, (left, right, top, bottom), most))
-        parts.append(label(left, height - 6, x_title, "muted"))
+        parts.append(label(left, _LOW - 6, x_title, "muted"))
         at, line = float(left), 14.0
         for name, group, tone in groups:
             legend = f"{name} ({len(group):,})"
             parts.append(label(at, line, legend, f"ink-{tone}"))
             at, line = (at + LETTER * len(legend) + 18, line) if key == 1 else (at, line + 16)
-        return svg(width, height, parts, x_title)
+        return svg(width, _LOW, parts, x_title)
 
     return draw
 

@@ -91,7 +91,7 @@ def choose(runs: Sequence[Tally], cut: int, target: float) -> Choice:
         return Choice(min(as_good, key=lambda run: run.bound or 0.0), "shown")
     modest = [
         run for run, part in fit
-        if (run.bound or 0.0) <= target and exact(part.wrong, part.similar, 0.95)[0] <= target
+        if (run.bound or 0.0) <= target and exact(part.wrong, part.similar)[0] <= target
     ]  # fmt: skip
     if modest:
         return Choice(max(modest, key=lambda run: run.bound or 0.0), "likely")

@@ -10,7 +10,7 @@ from .. import plots, report
 from ..charts import NOTHING
 from ..report import Cell, Tile
 from ..traces.intervals import exact, limit, percent
-from ..traces.output import opening
+from ..traces.output import nearest_section, opening
 from ..traces.rivals import Nearest
 from . import words
 from .choose import reliability
@@ -104,21 +104,8 @@ def _reliability(found: Calibrated) -> plots.Plane:
 
 def _nearest(found: Calibrated) -> list[str]:
     """Nothing where no request of the later part was new."""
-    scores = _scores(found)
-    if not any(values for _, values, _ in scores):
-        return []
-    drawn = report.figure(plots.histograms(scores, "cosine to the nearest earlier request"))
-    lead = "Where the two overlap, no threshold can tell right from wrong."
-    return [report.section("Similarity of the nearest earlier request", lead, drawn)]
-
-
-def _scores(found: Calibrated) -> list[tuple[str, list[float], str]]:
     later = Nearest(found.nearest.cosine[found.cut :], found.nearest.same[found.cut :])
-    known = ~np.isnan(later.cosine)
-    return [
-        ("same answer", later.cosine[known & later.same].tolist(), "teal"),
-        ("another answer", later.cosine[known & ~later.same].tolist(), "red"),
-    ]
+    return [] if np.isnan(later.cosine).all() else [nearest_section(later)]
 
 
 def _table(found: Calibrated) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from ...errors import MissingExtra, broken
@@ -45,9 +44,7 @@ class RichScreen(AbstractContextManager["RichScreen"]):
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *fault: object) -> None:
         self._live.stop()
 
     def show(self) -> None:

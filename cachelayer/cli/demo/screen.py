@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from ...errors import MissingExtra
@@ -31,14 +30,12 @@ class PlainScreen(AbstractContextManager["PlainScreen"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *fault: object) -> None:
         if kind is None:
             for line in ("", *table(words.HEAD, words.rows(self._tally)), ""):
                 print(line, file=self._out)
-            for name, value_ in words.facts(self._tally):
-                print(f"{name:<22} {value_}", file=self._out)
+            for name, value in words.facts(self._tally):
+                print(f"{name:<22} {value}", file=self._out)
 
     def show(self) -> None:
         done = self._tally.requests + self._tally.failed

@@ -8,9 +8,8 @@ from .. import charts, plots, report
 from ..charts import NOTHING
 from ..report import Cell, Tile
 from ..traces.intervals import limit
-from ..traces.output import opening
+from ..traces.output import nearest_section, opening
 from ..traces.read import Asked
-from ..traces.rivals import Nearest
 from ..traces.tally import EXACT, FILLED, RIGHT, WRONG, Mistake, Tally
 from . import words
 from .result import Replayed
@@ -41,13 +40,7 @@ def page(found: Replayed) -> str:
             f"Share of requests answered without the backend, over the last {_WINDOW}. Caches start empty.",
             report.figure(charts.lines(_rolling(found), "requests")),
         ),
-        report.section(
-            "Similarity of the nearest earlier request",
-            "Where the two overlap, no threshold can tell right from wrong.",
-            report.figure(
-                plots.histograms(nearest_of(found.nearest), "cosine to the nearest earlier request")
-            ),
-        ),
+        nearest_section(found.nearest),
         *_reasons(found),
         *_mistakes(found),
         report.section("How to read this", "", report.prose(*words.notes(found))),
@@ -137,15 +130,6 @@ def rolling(run: Tally) -> list[tuple[float, float]]:
         if i % step == 0 or i == len(hits) - 1:
             out.append((float(i + 1), total / min(i + 1, _WINDOW)))
     return out
-
-
-def nearest_of(nearest: Nearest) -> list[tuple[str, list[float], str]]:
-    """The two groups of a histogram of cosines."""
-    known = nearest.cosine == nearest.cosine
-    return [
-        ("same answer", nearest.cosine[known & nearest.same].tolist(), "teal"),
-        ("another answer", nearest.cosine[known & ~nearest.same].tolist(), "red"),
-    ]
 
 
 def _reasons(found: Replayed) -> list[str]:

@@ -13,9 +13,9 @@ _QUOTED = re.compile(r"""(^|\s)b?['"]""")
 """Where a message begins to quote what was sent."""
 
 
-def error_body(message: str, code: str, kind: str = "gateway_error") -> bytes:
+def error_body(message: str, code: str) -> bytes:
     """An error object."""
-    return orjson.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}})
+    return orjson.dumps({"error": {"message": message, "type": "gateway_error", "param": None, "code": code}})
 
 
 def error_event(fault: HttpFault) -> bytes:

@@ -1,4 +1,4 @@
-"""Intervals for shares, in plain arithmetic.
+"""Intervals of 95 % for shares, in plain arithmetic.
 
 Both treat requests as independent draws. Requests of a stream are not quite that (they share a cache and the backend's
 errors come in families), so intervals are a little narrower than the truth.
@@ -10,28 +10,29 @@ import math
 from collections.abc import Callable
 
 Interval = tuple[float, float]
-Z = 1.959963984540054
-"""The 97.5th percentile of the normal distribution: intervals of 95 %."""
+_TAIL = 0.025
+"""What an interval leaves out at each end."""
+_Z = 1.959963984540054
+"""The percentile of the normal distribution that leaves out as much."""
 
 
-def wilson(successes: int, trials: int, z: float = Z) -> Interval:
+def wilson(successes: int, trials: int) -> Interval:
     """The score interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22): close to its level at any share."""
     if trials == 0:
         return 0.0, 1.0
-    share, zz = successes / trials, z * z
+    share, zz = successes / trials, _Z * _Z
     middle = (share + zz / (2 * trials)) / (1 + zz / trials)
-    half = z / (1 + zz / trials) * math.sqrt(share * (1 - share) / trials + zz / (4 * trials * trials))
+    half = _Z / (1 + zz / trials) * math.sqrt(share * (1 - share) / trials + zz / (4 * trials * trials))
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     return low, 1.0 if successes == trials else min(1.0, middle + half)
 
 
-def exact(successes: int, trials: int, level: float = 0.95) -> Interval:
+def exact(successes: int, trials: int) -> Interval:
     """The interval of Clopper and Pearson (1934, Biometrika 26): never covers less often than it says."""
     if trials == 0:
         return 0.0, 1.0
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else _solve(lambda p: 1 - _at_most(successes - 1, trials, p), tail)
-    high = 1.0 if successes == trials else _solve(lambda p: -_at_most(successes, trials, p), -tail)
+    low = 0.0 if successes == 0 else _solve(lambda p: 1 - _at_most(successes - 1, trials, p), _TAIL)
+    high = 1.0 if successes == trials else _solve(lambda p: -_at_most(successes, trials, p), -_TAIL)
     return low, high
 
 

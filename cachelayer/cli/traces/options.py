@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -74,7 +75,7 @@ def trace_of(args: argparse.Namespace) -> Trace:
 
 def progress(args: argparse.Namespace, name: str, total: int) -> Meter:
     """A meter on standard error."""
-    return Meter(name, total, _Nowhere() if args.quiet else sys.stderr)  # type: ignore[arg-type]
+    return Meter(name, total, io.StringIO() if args.quiet else sys.stderr)
 
 
 @asynccontextmanager
@@ -90,16 +91,3 @@ async def embedded(trace: Trace, args: argparse.Namespace) -> AsyncIterator[Reme
         yield known
     finally:
         await embedder.aclose()
-
-
-class _Nowhere:
-    """Takes what is written, and drops it."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def flush(self) -> None:
-        return None
-
-    def isatty(self) -> bool:
-        return False

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from .. import report
+import numpy as np
+
+from .. import plots, report
 from ..terminal import say
 from .read import Trace
+from .rivals import Nearest
 
 
 def opening(trace: Trace) -> str:
@@ -34,6 +37,18 @@ def opening(trace: Trace) -> str:
             "counts as wrong here, so errors are overstated; give labels"
         )
     return text
+
+
+def nearest_section(nearest: Nearest) -> str:
+    """The cosines of new requests to what was asked before: of those that take the same answer, and of the others."""
+    known = ~np.isnan(nearest.cosine)
+    groups = [
+        ("same answer", nearest.cosine[known & nearest.same].tolist(), "teal"),
+        ("another answer", nearest.cosine[known & ~nearest.same].tolist(), "red"),
+    ]
+    drawn = report.figure(plots.histograms(groups, "cosine to the nearest earlier request"))
+    lead = "Where the two overlap, no threshold can tell right from wrong."
+    return report.section("Similarity of the nearest earlier request", lead, drawn)
 
 
 def text_stream(args: argparse.Namespace) -> TextIO:

@@ -22,7 +22,7 @@ from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 
 BLOCK = 64
 PATIENT = Budgets(store=60, embed=60, search=60, verify=60)
-"""In place of the default ones: a busy machine must not turn hits into misses."""
+"""In place of the default ones: nobody waits in a replay, and a busy machine must not turn hits into misses."""
 READ = 4096
 """Texts of which what was read token by token is remembered: some 80 MB of questions."""
 Progress = Callable[[int], None]

@@ -8,8 +8,6 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...policy import Budgets, Normalize, Policy, check_names
 
-PATIENT = Budgets(store=5, embed=5, search=5, verify=5)
-"""Nobody waits in a replay, and a busy machine must not change what is decided."""
 _NESTED = {"budgets": Budgets, "normalize": Normalize}
 _WORDS = {"true": True, "false": False, "none": None}
 
@@ -27,9 +25,9 @@ class Config:
 def config(text: str) -> Config:
     """'default', 'exact' (no similar answers), or 'field=value,field=value'. Raises ConfigurationError."""
     if text == "default":
-        return Config(text, Policy(budgets=PATIENT), {})
+        return Config(text, Policy(), {})
     if text == "exact":
-        return Config(text, Policy(semantic=False, budgets=PATIENT), {"semantic": False})
+        return Config(text, Policy(semantic=False), {"semantic": False})
     given: dict[str, Any] = {}
     nested: dict[str, dict[str, Any]] = {}
     for part in text.split(","):
@@ -47,7 +45,7 @@ def config(text: str) -> Config:
     check_names("--config field", given, [f.name for f in fields(Policy)])
     for whole, inside in nested.items():
         given[whole] = _NESTED[whole](**inside)
-    return Config(text, Policy(**{"budgets": PATIENT, **given}), given)
+    return Config(text, Policy(**given), given)
 
 
 def _value(text: str) -> Any:
