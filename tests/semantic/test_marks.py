@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def test_a_sign_of_money_behind_its_number_is_its_unit(other: str) -> None:
     ],
 )
 def test_a_stroke_between_words_is_no_sign(one: str, other: str):
-    assert not identifiers(signature(one), signature(other))
+    assert not apart(identifiers, one, other)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +111,4 @@ def test_a_stroke_between_words_is_no_sign(one: str, other: str):
     ],
 )
 def test_elsewhere_a_stroke_is_one(one: str, other: str):
-    assert identifiers(signature(one), signature(other))
+    assert apart(identifiers, one, other)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 
 from cachelayer.semantic.guards.amounts import degrees
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.guards.tenses import wishes
-from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,7 @@ from cachelayer.semantic.text.signature import signature
     ],
 )
 def test_what_is_wanted_is_not_over(one: str, other: str):
-    assert relations(signature(one), signature(other))
-    assert relations(signature(other), signature(one))
+    assert apart(relations, one, other)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +37,7 @@ def test_what_is_wanted_is_not_over(one: str, other: str):
     ],
 )
 def test_a_wish_in_other_words_is_a_wish(one: str, other: str):
-    assert not wishes(signature(one), signature(other))
-    assert not wishes(signature(other), signature(one))
+    assert not apart(wishes, one, other)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +54,4 @@ def test_a_wish_in_other_words_is_a_wish(one: str, other: str):
     ],
 )
 def test_too_much_is_not_more(one: str, other: str, differ: bool):
-    assert degrees(signature(one), signature(other)) == degrees(signature(other), signature(one)) == differ
+    assert apart(degrees, one, other) == differ
