@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import upstream as openai_like
@@ -30,5 +30,6 @@ def url(upstream: openai_like.Upstream) -> Iterator[str]:
 
 
 @pytest.fixture
-def layer() -> CacheLayer:
-    return CacheLayer(semantic=False)
+async def layer() -> AsyncIterator[CacheLayer]:
+    async with CacheLayer(semantic=False) as layer:
+        yield layer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -26,18 +25,12 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_models import Counting
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.testing import WordEmbedder
 
 TURNS = [SystemMessage("be short"), HumanMessage("how do I return it", id="m1")]
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 async def test_the_global_cache_and_a_models_own_serve_what_was_answered(layer: CacheLayer) -> None:

@@ -17,12 +17,6 @@ from langchain_models import Counting
 from cachelayer import CacheLayer
 
 
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
-
-
 class Open(Counting):
     """Each of its calls answers when it is told what."""
 

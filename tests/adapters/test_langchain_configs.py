@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,12 +20,6 @@ from cachelayer import CacheLayer, ConfigurationError
 
 ANN: RunnableConfig = {"configurable": {"user": "ann"}}
 BOB: RunnableConfig = {"configurable": {"user": "bob"}}
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 def who(item: Any, config: RunnableConfig) -> str:

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_models import Counting
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Reason
 from cachelayer.testing import WordEmbedder
 
 TURNS = [SystemMessage("be short"), HumanMessage("how do I return it", id="m1")]
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 async def test_a_model_is_explained_as_it_would_be_asked_and_is_not_asked(layer: CacheLayer) -> None:

@@ -73,11 +73,6 @@ class Later(Counting):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
-@pytest.fixture
-def layer() -> CacheLayer:
-    return CacheLayer(semantic=False)
-
-
 async def test_misses_pass_the_models_rate_limiter_and_hits_do_not(layer: CacheLayer) -> None:
     limiter = Turnstile()
     model = CachedChatModel(model=Counting(rate_limiter=limiter), cache=CacheLayerCache(layer))

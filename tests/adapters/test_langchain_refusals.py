@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,12 +23,6 @@ from langchain_core.tools import tool
 from langchain_models import Counting
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 class Fixed(BaseRetriever):

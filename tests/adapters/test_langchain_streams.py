@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -45,12 +45,6 @@ class Calling(Counting):
                 yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[piece]))
         ended = {"finish_reason": "tool_calls", "model_name": "small"}
         yield ChatGenerationChunk(message=AIMessageChunk(""), generation_info=ended)
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 async def joined(model: CachedChatModel, asked: Any) -> AIMessageChunk:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import date
 from operator import itemgetter
 from typing import Any
@@ -73,12 +72,6 @@ class Hiding(Counting):
 
 
 PACK = Step(day=date(2026, 11, 23), what="pack")
-
-
-@pytest.fixture
-async def layer() -> AsyncIterator[CacheLayer]:
-    async with CacheLayer(semantic=False) as layer:
-        yield layer
 
 
 @pytest.mark.parametrize("method", ["schema", "mode"])

@@ -9,8 +9,8 @@ import openai
 import pytest
 from cachelayer.adapters.openai import wrap
 from openai_upstream import HELLO, Responding, plain
-from same_words import SameWords
 from upstream import Server, Upstream
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
 from cachelayer.testing import WordEmbedder

@@ -6,17 +6,13 @@ import io
 import sys
 
 import pytest
+from terminal import Terminal
 
 from cachelayer.cli.demo import words
 from cachelayer.cli.demo.screen import PlainScreen, screen_for
 from cachelayer.cli.demo.stream import Census
 from cachelayer.cli.demo.tally import Lane, Price, Tally, Verdict
 from cachelayer.types import Reason
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

@@ -6,17 +6,11 @@ import io
 import sys
 
 import pytest
+from terminal import Terminal
 
 from cachelayer.cli.terminal import say, table
 
 TOLD = "a sentence of some words that is longer than the terminal\nname   12   34   56   78   90   11"
-
-
-class Terminal(io.StringIO):
-    """A terminal that remembers."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_prose_is_wrapped_between_words_and_tables_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:

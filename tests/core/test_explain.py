@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock, WordEmbedder

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Reason, Source
 from cachelayer.testing import ManualClock, WordEmbedder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from no_threads import no_threads
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy, Source
 from cachelayer.partial.shelf import Absent, Shelf

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from forked import in_a_fork
 
 from cachelayer import CacheLayer, Reason
 from cachelayer.exact.memory.invariants import check
@@ -19,17 +20,14 @@ from cachelayer.testing import WordEmbedder
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
-def in_a_fork(holds: Callable[[], object]) -> bool:
+def holds_in_a_fork(holds: Callable[[], object]) -> bool:
     """Whether it holds in a child, where it is given ten seconds."""
-    child = os.fork()
-    if not child:
+
+    def work() -> None:
         signal.alarm(10)
-        code = 1
-        try:
-            code = 0 if holds() else 2
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
+        assert holds()
+
+    return os.waitpid(in_a_fork(work), 0)[1] == 0
 
 
 def test_a_lock_that_another_thread_held_is_free_in_the_child() -> None:
@@ -43,7 +41,7 @@ def test_a_lock_that_another_thread_held_is_free_in_the_child() -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     assert held.wait(10)
-    free = in_a_fork(lambda: lock.acquire(timeout=5))
+    free = holds_in_a_fork(lambda: lock.acquire(timeout=5))
     assert lock.locked()
     over.set()
     thread.join()
@@ -82,7 +80,7 @@ def test_an_answer_that_a_thread_is_keeping_is_kept_before_the_process_forks() -
         check(layer._keeper.memories[0])
         return len(layer._keeper.memories[0]) == 2 and ask("another") == "ANOTHER"
 
-    good = in_a_fork(whole)
+    good = holds_in_a_fork(whole)
     keeping.join()
     assert good
 
@@ -108,7 +106,7 @@ def test_a_model_that_was_loading_as_the_process_forked_is_loaded_in_the_child()
         return ask.outcome("two").misses["similar"] is not Reason.WARMING
 
     ask("none")
-    good = in_a_fork(loads)
+    good = holds_in_a_fork(loads)
     loading.set()
     asyncio.run(layer.flush())
     asyncio.run(layer.aclose())

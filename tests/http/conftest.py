@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import openai
 import pytest
 from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
 from upstream import Server, Upstream
 
 from cachelayer import CacheLayer, Policy
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +35,35 @@ def layer() -> CacheLayer:
 
 
 @pytest.fixture
+def c(upstream: Upstream, layer: CacheLayer) -> Client:
+    return Client(CacheLayerMiddleware(upstream, layer=layer))
+
+
+@pytest.fixture
 def client() -> Callable[..., Client]:
     return Client
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Callable[..., Client]]:
+    """Clients of gateways that are closed after the test, in front of these URLs or upstreams with settings.
+
+    Each is asked with the key `bearer`; `server__log="all"` is a setting.
+    """
+    made: list[Gateway] = []
+
+    def make(*upstreams: str | dict[str, Any], bearer: str | None = "sk-test", **settings: Any) -> Client:
+        listed = [{"url": one} if isinstance(one, str) else one for one in upstreams]
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        plain = {"cache.semantic": "off", "server.log": "off"}
+        made.append(Gateway(load(None, {}, {"upstream": listed, **plain, **given})))
+        return Client(made[-1], key=bearer)
+
+    yield make
+    for one in made:
+        await one.behind.aclose()
+        await one.layer.aclose()
+        one.log.close()
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ from cachelayer import CacheLayer, Policy
 from cachelayer.testing import ManualClock
 
 
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
-
-
 class Watched(Call):
     """Calls `seen` with each message that it is sent."""
 

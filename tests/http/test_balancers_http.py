@@ -7,17 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import openai
-import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from upstream import Server, Upstream
 
 from cachelayer import CacheLayer
-
-
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
 
 
 async def test_what_keeps_balancers_going_keeps_no_answer_away_and_is_not_replayed(

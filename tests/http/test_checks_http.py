@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.testing import WordEmbedder

@@ -27,11 +27,6 @@ def counted(layer: CacheLayer) -> Counter[str]:
     return found
 
 
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
-
-
 async def test_a_kept_answer_that_is_too_old_for_its_caller_is_no_hit(c: Client, layer: CacheLayer) -> None:
     await c.chat("hello")
     await c.chat("hello", headers={"cache_control": "min-fresh=9999999"})

@@ -19,11 +19,6 @@ from cachelayer import CacheLayer, Policy
 PATH = "/v1/embeddings"
 
 
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
-
-
 def embed(given: Any, **fields: Any) -> dict[str, Any]:
     return {"model": "e", "input": given, **fields}
 

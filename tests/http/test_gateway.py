@@ -7,7 +7,7 @@ import io
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +22,6 @@ from cachelayer.cli.serve.gateway import Gateway
 from cachelayer.cli.serve.logs import Log
 
 Serving = Callable[..., Server]
-
-
-@pytest.fixture
-async def gateway() -> AsyncIterator[Callable[..., Client]]:
-    made: list[Gateway] = []
-
-    def make(*urls: str, key: str | None = "sk-test", **flags: Any) -> Client:
-        flags = {
-            "cache.semantic": "off",
-            "server.log": "off",
-            **{k.replace("__", "."): v for k, v in flags.items()},
-        }
-        given = {"upstream": [{"url": url} for url in urls], **flags}
-        made.append(Gateway(load(None, {}, given)))
-        return Client(made[-1], key=key)
-
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
 
 
 @pytest.fixture

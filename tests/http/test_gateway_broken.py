@@ -6,15 +6,13 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from asgi_client import Client, ask
 from upstream import Server, Upstream
-
-from cachelayer.cli.serve.config import load
-from cachelayer.cli.serve.gateway import Gateway
 
 Serving = Callable[..., Server]
 WHOLE = json.dumps({"choices": [{"message": {"content": "cut"}, "finish_reason": "stop"}]}).encode()
@@ -52,19 +50,8 @@ async def saying() -> AsyncIterator[Callable[[bytes], Awaitable[str]]]:
 
 
 @pytest.fixture
-async def gateway() -> AsyncIterator[Callable[..., Client]]:
-    made: list[Gateway] = []
-
-    def make(*urls: str) -> Client:
-        given = {"upstream": [{"url": url} for url in urls], "cache.semantic": "off"}
-        made.append(Gateway(load(None, {}, given)))
-        return Client(made[-1], key="sk-test")
-
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
-        one.log.close()
+def gateway(gateway: Callable[..., Client]) -> Callable[..., Client]:
+    return partial(gateway, server__log="all")
 
 
 @pytest.mark.parametrize("said", [LONGER, CHUNKED, *NO_STATUS])
@@ -78,20 +65,15 @@ async def test_another_upstream_answers_for_one_whose_answer_cannot_be_used(
     assert alone.status == 502 and "cannot be reached" not in alone.json()["error"]["message"]
 
 
-async def test_where_all_failed_the_one_is_asked_first_whose_time_is_up_soonest(saying: Any) -> None:
+async def test_where_all_failed_the_one_is_asked_first_whose_time_is_up_soonest(
+    saying: Any, gateway: Callable[..., Client]
+) -> None:
     """It was the first that was named, whatever it had asked for."""
     busy = b"HTTP/1.1 503 Busy\r\ncontent-length: 1\r\n%b\r\n%b"
     said = [busy % (b"retry-after: 60\r\n", b"a"), busy % (b"", b"b"), busy % (b"", b"c")]
-    given = {
-        "upstream": [{"url": await saying(one)} for one in said],
-        "retry.attempts": 1,
-        "retry.cooldown": 30,
-    }
-    app = Gateway(load(None, {}, {**given, "cache.semantic": "off"}))
-    asked = [(await Client(app).chat(f"question {number}")).body for number in range(6)]
+    c = gateway(*[await saying(one) for one in said], retry__attempts=1, retry__cooldown=30)
+    asked = [(await c.chat(f"question {number}")).body for number in range(6)]
     assert b"".join(asked) == b"abcbcb"
-    await app.behind.aclose()
-    app.log.close()
 
 
 @pytest.mark.parametrize(("said", "why"), [

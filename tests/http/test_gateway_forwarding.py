@@ -9,7 +9,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -56,18 +57,8 @@ class Recording(Upstream):
 
 
 @pytest.fixture
-async def gateway() -> AsyncIterator[Callable[[str], Client]]:
-    made: list[Gateway] = []
-
-    def make(url: str, log: str = "off") -> Client:
-        given = {"upstream": [{"url": url}], "server.log": log, "cache.semantic": "off"}
-        made.append(Gateway(load(None, {}, given)))
-        return Client(made[-1], key=None)
-
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
+def gateway(gateway: Callable[..., Client]) -> Callable[..., Client]:
+    return partial(gateway, bearer=None)
 
 
 @pytest.mark.parametrize("target", ["*@{}/x", "@{}/x", "*:x@{}/x", "//{}/x", ".{}/x", "http://{}/x", "?@{}/"])
@@ -140,7 +131,7 @@ async def test_the_log_tells_no_password_and_what_this_cache_did(
     gateway: Any, serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = serving(Upstream()).url.replace("//", "//me:hunter2@")
-    c = gateway(url, log="all")
+    c = gateway(url, server__log="all")
     told: asyncio.Queue[Any] = asyncio.Queue()
     told.put_nowait({"type": "lifespan.startup"})
     sent: asyncio.Queue[Any] = asyncio.Queue()

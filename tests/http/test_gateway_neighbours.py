@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import resource
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -34,22 +34,6 @@ class Seen(Upstream):
             self.heads.append(dict(scope["headers"]))
             self.targets.append(scope["raw_path"])
         await super().__call__(scope, receive, send)
-
-
-@pytest.fixture
-async def gateway() -> AsyncIterator[Callable[..., Client]]:
-    made: list[Gateway] = []
-
-    def make(url: str, bearer: str = "sk-test", **flags: Any) -> Client:
-        given = {name.replace("__", "."): value for name, value in flags.items()}
-        settings = {"upstream": [{"url": url}], "server.log": "off", "cache.semantic": "off", **given}
-        made.append(Gateway(load(None, {}, settings)))
-        return Client(made[-1], key=bearer)
-
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
 
 
 async def test_what_a_message_calls_its_connections_own_goes_no_further(
@@ -104,9 +88,11 @@ async def test_an_offer_of_another_protocol_changes_nothing(
 
 async def test_answers_may_differ_by_a_key_that_goes_no_further(gateway: Any, serving: Serving) -> None:
     script = {"say": "x", "headers": {"vary": "Authorization, Origin"}}
-    kept = gateway(serving(Upstream()).url, "ours", key=[KEY])
+    kept = gateway(serving(Upstream()).url, bearer="ours", key=[KEY])
     assert [(await kept.chat(script)).hit for _ in range(2)] == [False, True]
-    own = gateway(serving(Upstream()).url, "ours", callers__principal_header="X-Org", callers__trust=True)
+    own = gateway(
+        serving(Upstream()).url, bearer="ours", callers__principal_header="X-Org", callers__trust=True
+    )
     told = {"x-org": "acme"}
     assert not any([(await own.chat(script, headers=told)).hit for _ in range(3)])
     named = {"say": "y", "headers": {"vary": "X-Org"}}

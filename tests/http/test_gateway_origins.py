@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgi_client import Answer, Client
 from upstream import Server, Upstream
-
-from cachelayer.cli.serve.config import load
-from cachelayer.cli.serve.gateway import Gateway
 
 PAGE = "https://app.example"
 KEY = {"tenant": "acme", "sha256": hashlib.sha256(b"ours").hexdigest(), "trusted": True}
@@ -19,18 +16,11 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture
-async def gateway(serving: Callable[..., Server], upstream: Upstream) -> AsyncIterator[Callable[..., Client]]:
-    made: list[Gateway] = []
-
-    def make(*origins: str, key: str | None = "ours") -> Client:
-        given = {"upstream": [{"url": serving(upstream).url}], "key": [KEY], "server.log": "off"}
-        made.append(Gateway(load(None, {}, {**given, "cache.semantic": "off", "server.origins": [*origins]})))
-        return Client(made[-1], key=key)
-
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
+def gateway(
+    gateway: Callable[..., Client], serving: Callable[..., Server], upstream: Upstream
+) -> Callable[..., Client]:
+    url = serving(upstream).url
+    return lambda *origins, bearer="ours": gateway(url, bearer=bearer, key=[KEY], server__origins=[*origins])
 
 
 async def preflight(c: Client, origin: str) -> Answer:
@@ -42,7 +32,7 @@ async def preflight(c: Client, origin: str) -> Answer:
 async def test_a_page_that_is_named_asks_and_reads_hits_and_misses(
     gateway: Any, upstream: Upstream, origins: tuple[str, ...], named: str
 ) -> None:
-    answer = await preflight(gateway(*origins, key=None), PAGE)
+    answer = await preflight(gateway(*origins, bearer=None), PAGE)
     assert answer.status == 204 and answer.complete and not upstream.paths
     assert answer.header("access-control-allow-origin") == named
     assert answer.header("access-control-allow-headers") == "authorization,x-a"
@@ -54,7 +44,7 @@ async def test_a_page_that_is_named_asks_and_reads_hits_and_misses(
     ]
     assert [one.hit for one in answers] == [False, True, True]
     assert {one.header("access-control-allow-origin") for one in answers} == {named}
-    refused = await gateway(*origins, key="wrong").chat("x", headers={"origin": PAGE})
+    refused = await gateway(*origins, bearer="wrong").chat("x", headers={"origin": PAGE})
     assert (refused.status, refused.header("access-control-allow-origin")) == (401, named)
 
 
@@ -68,6 +58,6 @@ async def test_a_page_that_is_not_named_is_told_nothing(gateway: Any, upstream: 
 
 
 async def test_a_preflight_has_no_way_past_the_keys(gateway: Any, upstream: Upstream) -> None:
-    assert (await preflight(gateway(key=None), PAGE)).status == 401
-    assert (await gateway(PAGE, key=None).post(CHAT, b"{}", method="OPTIONS")).status == 401
+    assert (await preflight(gateway(bearer=None), PAGE)).status == 401
+    assert (await gateway(PAGE, bearer=None).post(CHAT, b"{}", method="OPTIONS")).status == 401
     assert not upstream.paths

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Any
 
 import pytest
 from asgi_client import Client
 from upstream import Server, Upstream
-
-from cachelayer.cli.serve.config import load
-from cachelayer.cli.serve.gateway import Gateway
 
 Serving = Callable[..., Server]
 KEY = {"tenant": "acme", "sha256": hashlib.sha256(b"ours").hexdigest(), "trusted": True}
@@ -37,19 +34,13 @@ class Busy(Upstream):
 
 
 @pytest.fixture
-async def gateway(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., Client]]:
-    made: list[Gateway] = []
+def gateway(gateway: Callable[..., Client], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Client]:
     monkeypatch.setenv("OURS", "sk-ours")
 
-    def make(*urls: str, own: bool = False, bearer: str | None = "sk-test", **given: Any) -> Client:
-        upstream = [{"url": url, **({"key_env": "OURS"} if own else {})} for url in urls]
-        made.append(Gateway(load(None, {}, {"upstream": upstream, "server.log": "off", **given})))
-        return Client(made[-1], key=bearer)
+    def make(*urls: str, own: bool = False, **given: Any) -> Client:
+        return gateway(*({"url": url, **({"key_env": "OURS"} if own else {})} for url in urls), **given)
 
-    yield make
-    for one in made:
-        await one.behind.aclose()
-        await one.layer.aclose()
+    return make
 
 
 def _later() -> str:

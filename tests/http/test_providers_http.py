@@ -26,11 +26,6 @@ class Kept(JsonRoute):
         return stream.decode()
 
 
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
-
-
 @pytest.mark.parametrize(("stream", "headers", "why"), [
     (False, {"vary": CORS}, ""), (True, {"vary": CORS, "cache-control": "no-cache"}, ""),  # DeepSeek, Bedrock, TGI
     (True, {"vary": "Origin", "cache-control": "no-cache"}, ""),  # Groq, OpenRouter, Anthropic

@@ -15,11 +15,6 @@ from cachelayer import CacheLayer
 CHAT = "/v1/chat/completions"
 
 
-@pytest.fixture
-def c(upstream: Upstream, layer: CacheLayer) -> Client:
-    return Client(CacheLayerMiddleware(upstream, layer=layer))
-
-
 def without_identity(answer: Any) -> Any:
     events = answer.events() if b"data:" in answer.body else [answer.json()]
     return [{k: v for k, v in e.items() if k not in ("id", "created")} if e else e for e in events]

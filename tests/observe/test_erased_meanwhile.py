@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.embed.cache import CachedEmbedder

@@ -6,28 +6,18 @@ import json
 import stat
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from verifiers import Sure
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
 from cachelayer.cli.traces.intervals import wilson
 from cachelayer.observe.quality import Hit, Quality, language_of, share, verdicts
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Query
-
-
-class Sure:
-    """A verifier that takes every candidate for right."""
-
-    identity = "sure"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        return [(1.0, "")] * len(candidates)
 
 
 def hit(

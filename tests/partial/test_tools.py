@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.partial.schemas import canonical

@@ -11,7 +11,7 @@ from typing import Any
 
 from redis_records import eventually
 from redis_servers import Server
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.exact.redis import RedisStore

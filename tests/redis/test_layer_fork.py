@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
+from forked import in_a_fork
 from redis_records import eventually
 from redis_servers import Server
 
@@ -15,19 +15,6 @@ from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-
-
-def in_a_fork(main: Any) -> int:
-    """Runs the coroutine function in a child; its process id."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            asyncio.run(main())
-            code = 0
-        finally:
-            os._exit(code)
-    return child
 
 
 def test_a_fork_hears_what_others_invalidate(server: Server) -> None:
@@ -47,7 +34,7 @@ def test_a_fork_hears_what_others_invalidate(server: Server) -> None:
         async with CacheLayer(store=server.url, semantic=False) as other:
             await other.invalidate(tags=["kb"])
 
-    pid = in_a_fork(child)
+    pid = in_a_fork(lambda: asyncio.run(child()))
     assert os.read(ready, 1) == b"!"
     asyncio.run(elsewhere())
     assert os.waitpid(pid, 0)[1] == 0
@@ -64,7 +51,7 @@ def test_what_is_invalidated_is_served_by_no_fork_that_did_not_listen(server: Se
             await other.invalidate(tags=["kb"])
         assert await asyncio.to_thread(lambda: ask.outcome("q").source) is Source.BACKEND
 
-    assert os.waitpid(in_a_fork(child), 0)[1] == 0
+    assert os.waitpid(in_a_fork(lambda: asyncio.run(child())), 0)[1] == 0
 
 
 def test_a_fork_leaves_the_directory_to_its_parent(tmp_path: Path) -> None:
@@ -91,6 +78,6 @@ def test_a_fork_leaves_the_directory_to_its_parent(tmp_path: Path) -> None:
             assert (await again.outcome("who sends invoices")).source is Source.BACKEND
 
     asyncio.run(parent())
-    assert os.waitpid(in_a_fork(child), 0)[1] == 0
+    assert os.waitpid(in_a_fork(lambda: asyncio.run(child())), 0)[1] == 0
     asyncio.run(layer.aclose())
     asyncio.run(after())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer
 from cachelayer.semantic.answers import is_prose, normalize

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
 from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, request_digest

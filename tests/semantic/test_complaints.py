@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shelf import Shelf
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Outcome, Policy
 from cachelayer.semantic.complaints import FREE, HOUR, Complaints
 from cachelayer.testing import Gate, WordEmbedder
-from cachelayer.types import Candidate, Query
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 def asking(

@@ -11,7 +11,7 @@ import pytest
 from full_disk import full_disk
 from index_rows import ids
 from index_scripts import ROWS, contents, opened
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.errors import StoreFault

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.flow.reentrancy import WITHIN, Made

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.semantic.inflight import Flight, InFlight

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from same_words import SameWords
 from shelf import Shelf
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from held_model import Held
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.semantic.index.files import Loaded

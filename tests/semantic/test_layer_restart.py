@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from full_disk import full_disk
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.exact.wire.entry_log import EntryLog

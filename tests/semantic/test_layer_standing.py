@@ -6,11 +6,12 @@ import asyncio
 import os
 import shutil
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import in_a_fork
 
 from cachelayer import CacheLayer, Source
 from cachelayer.testing import WordEmbedder
@@ -94,19 +95,6 @@ def test_what_another_loop_answers_is_written_though_the_one_that_wrote_stands_s
     asyncio.run(written_by(layer, ask, "who sends invoices"))
     assert asyncio.run(survives(tmp_path / "cache", "who sends invoices"))
     loop.run_until_complete(layer.aclose())
-
-
-def in_a_fork(work: Callable[[], object]) -> int:
-    """Runs `work` in a child; its process id."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

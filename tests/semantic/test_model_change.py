@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from held_model import Slow
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate, WordEmbedder

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder

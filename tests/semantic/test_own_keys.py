@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from counting import Counting
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.testing import WordEmbedder

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from verifiers import Sure
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Reason
 from cachelayer.semantic.asks import Ask
@@ -143,15 +144,6 @@ def test_the_quota_holds_for_whoever_comes_after_many_others(others: int) -> Non
         quota.take(b"s", str(number), 5, 0.0)
     quota.take(b"s", "ann", 5, 0.0)
     assert sum(quota.take(b"s", "mallory", 5, 0.0) for _ in range(50)) == 5
-
-
-class Sure:
-    """A verifier that takes any two requests for the same."""
-
-    identity = "sure"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        return [(1.0, "") for _ in candidates]
 
 
 def layered(**policy: Any) -> tuple[CacheLayer, Any]:

@@ -7,23 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from verifiers import Sure
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
-from cachelayer.types import Candidate, Embedded, Query
+from cachelayer.types import Embedded
 
 FIRST = "what is the way to the old station"
 BESIDE = [f"{FIRST} {word}" for word in ("please", "now then", "dear", "friend", "kindly", "sir")]
 MANY = [f"{FIRST} {word} {more}" for word in ("please", "dear", "friend", "kindly") for more in "abcdefgh"]
-
-
-class Sure:
-    """A verifier that takes every candidate for right."""
-
-    identity = "sure"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        return [(1.0, "")] * len(candidates)
 
 
 class Busy(WordEmbedder):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from verifiers import Sure
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.evidence.checks import RESUME
@@ -16,15 +16,6 @@ from cachelayer.types import Candidate, Query
 
 QUERY = Query("where is the old station", np.full(4, 0.5, np.float32))
 OWN = 0.02
-
-
-class Sure:
-    """A verifier that takes every candidate for right."""
-
-    identity = "sure"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        return [(1.0, "")] * len(candidates)
 
 
 async def test_error_rates_that_callers_ask_for_take_the_place_of_nobodys_account() -> None:

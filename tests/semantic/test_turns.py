@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.index.packed import PackedIndex

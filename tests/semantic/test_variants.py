@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from same_words import SameWords
+from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy
 from cachelayer.testing import Gate, WordEmbedder

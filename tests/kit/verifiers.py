@@ -1,4 +1,4 @@
-"""A verifier that needs no model: equal words, equal requests."""
+"""Verifiers that need no model."""
 
 from __future__ import annotations
 
@@ -15,3 +15,12 @@ class SameWords:
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         words = set(query.text.split())
         return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
+
+
+class Sure:
+    """Takes any two requests for the same."""
+
+    identity = "sure"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        return [(1.0, "")] * len(candidates)
