@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import decimal
 import enum
 import functools
@@ -73,8 +74,12 @@ def same(a: Any, b: Any) -> Any:
         )
     if isinstance(a, list | tuple | deque):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray | np.generic):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, dt.datetime | dt.time):
+        return a == b and a.fold == b.fold and repr(a.tzinfo) == repr(b.tzinfo)
+    if isinstance(a, decimal.Decimal):
+        return str(a) == str(b)
     if dataclasses.is_dataclass(a):
         fields = all(same(getattr(a, f.name, None), getattr(b, f.name, None)) for f in dataclasses.fields(a))
         return fields and same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))

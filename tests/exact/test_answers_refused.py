@@ -16,24 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from answer_samples import Bag, Node
 
 from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.answers.frozen import NotKeepable
 from cachelayer.types import Reason
 
 FREEZER = Freezer()
-
-
-@dataclasses.dataclass
-class Node:
-    name: str
-    children: list[Node] = dataclasses.field(default_factory=list)
-    extra: Any = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Bag:
-    things: list[Any]
 
 
 class Tagged(OrderedDict[str, int]):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
-import dataclasses
 import datetime as dt
-import decimal
 import ipaddress
 import math
 import pathlib
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from answer_samples import same
 from codec_samples import CODEC, Color, Inner, Leaf, Mode, Model, Point, Tree
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -23,31 +22,6 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.wire.codec import Chunks, Codec
-
-
-def same(a: Any, b: Any) -> Any:
-    """Equal, of the same classes everywhere, in the same order."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, float):
-        return math.copysign(1, a) == math.copysign(1, b) and (a == b or (math.isnan(a) and math.isnan(b)))
-    if isinstance(a, complex):
-        return same(a.real, b.real) and same(a.imag, b.imag)
-    if isinstance(a, dict):
-        pairs = zip(a.items(), b.items(), strict=False)
-        return len(a) == len(b) and all(same(k, q) and same(x, y) for (k, x), (q, y) in pairs)
-    if isinstance(a, list | tuple | collections.deque):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, np.ndarray | np.generic):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-    if isinstance(a, dt.datetime | dt.time):
-        return a == b and a.fold == b.fold and repr(a.tzinfo) == repr(b.tzinfo)
-    if isinstance(a, decimal.Decimal):
-        return str(a) == str(b)
-    if dataclasses.is_dataclass(a):
-        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
-    return a == b
-
 
 zones = st.one_of(
     st.none(),

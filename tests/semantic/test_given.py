@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import repeats
 
-from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.given import for_me
-from cachelayer.types import Candidate, Query
 
-VECTOR = np.zeros(4, np.float32)
 FRAMES = (
     "{}",
     "Please {}",
@@ -26,10 +23,6 @@ ORDERS = (
     "translate the following text into French",
     "rewrite my letter in a formal tone",
 )
-
-
-def repeats(text: str, other: str) -> bool:
-    return PairVerifier().repeated(Query(text, VECTOR), [Candidate(1, 0.9, other, None)]) is not None
 
 
 @given(st.sampled_from(FRAMES), st.sampled_from(FRAMES), st.sampled_from(ORDERS))

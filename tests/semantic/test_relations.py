@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import judge
 
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.signature import signature
-from cachelayer.types import Candidate, Query
-
-ZERO = np.zeros(384, np.float32)
-
-
-def judge(a: str, b: str, cosine: float) -> tuple[float, str]:
-    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, cosine, b, None)])[0]
-
 
 OTHER = [
     ("tents up to 90 euros", "tents over 90 euros"),

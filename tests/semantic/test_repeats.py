@@ -8,21 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import repeats
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.evidence.calibration import Form
 from cachelayer.semantic.evidence.decide import EvidenceDecider
-from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Decision, Query, Reason, Turn
 
 VECTOR = np.zeros(4, np.float32)
 ASKED = "How do I reset the Hub 3?"
-
-
-def repeats(text: str, other: str, turns: tuple[Turn, ...] = ()) -> bool:
-    found = PairVerifier().repeated(Query(text, VECTOR), [Candidate(1, 0.9, other, None, turns)])
-    return found is not None
 
 
 @pytest.mark.parametrize(

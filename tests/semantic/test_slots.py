@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from pairs import judge
 
-from cachelayer.semantic.pairs.verifier import PairVerifier
-from cachelayer.types import Candidate, Query
-
-ZERO = np.zeros(384, np.float32)
 TEMPLATE = (
     "You advise visitors of a zoo in the north of the country. Be brief, be friendly and never promise what the "
     "rules do not say. The visitor came with {who}, is interested in {what} and has {time} left. Write three "
     "sentences that they can read on their phone, and close with the way to the exit."
 )
 BASE = {"who": "a toddler", "what": "penguins", "time": "an afternoon"}
-
-
-def judge(a: str, b: str) -> tuple[float, str]:
-    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, 0.999, b, None)])[0]
 
 
 @pytest.mark.parametrize(

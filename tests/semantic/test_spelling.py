@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import repeats
 
-from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.repeats import core
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.spelling import Spelling
 from cachelayer.semantic.text.words import words
-from cachelayer.types import Candidate, Query
-
-VECTOR = np.zeros(4, np.float32)
-
-
-def repeats(text: str, other: str) -> bool:
-    return PairVerifier().repeated(Query(text, VECTOR), [Candidate(1, 0.9, other, None)]) is not None
 
 
 @pytest.mark.parametrize(

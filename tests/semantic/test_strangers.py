@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from pairs import judge
 
-from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.words import SLIP, words
-from cachelayer.types import Candidate, Query
 
-ZERO = np.zeros(384, np.float32)
 OTHER = [
     ("is a left-handed guitar dearer", "is a right-handed guitar dearer"),
     ("is a left-handed guitar dearer", "is a right handed guitar dearer"),
@@ -33,18 +30,14 @@ SAME = [
 ]
 
 
-def judge(a: str, b: str) -> tuple[float, str]:
-    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, 0.97, b, None)])[0]
-
-
 @pytest.mark.parametrize(("a", "b"), OTHER)
 def test_a_part_or_a_rare_word_exchanged_makes_another_request(a: str, b: str) -> None:
-    assert judge(a, b) == judge(b, a) == (0.0, "strangers")
+    assert judge(a, b, 0.97) == judge(b, a, 0.97) == (0.0, "strangers")
 
 
 @pytest.mark.parametrize(("a", "b"), SAME)
 def test_another_spelling_or_a_slip_of_the_pen_makes_none(a: str, b: str) -> None:
-    assert judge(a, b)[0] > 0.9 < judge(b, a)[0]
+    assert judge(a, b, 0.97)[0] > 0.9 < judge(b, a, 0.97)[0]
 
 
 @pytest.mark.parametrize(("a", "b"), [("dual", "duel"), ("stationary", "stationery"), ("isbn", "issn")])
