@@ -24,6 +24,7 @@ from cachelayer.adapters.tensorrt_llm.events import COMPLETE
 from script import prompt
 from serve_server import ServeStandin
 from triton_server import TritonServer
+from turns import cancelled, given_up
 from until import open_gate, until
 
 KINDS = ("serve", "ensemble", "llmapi", "local")
@@ -115,17 +116,14 @@ async def test_a_cancel_in_any_phase_frees_the_slot(backend: Backend, gate: Path
 
     task = asyncio.ensure_future(consume())
     await until(lambda: backend.busy() == 1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(task)
     await until(lambda: backend.busy() == 0)
 
 
 async def test_a_cancel_before_anything_was_sent_and_after_the_end_leave_nothing(backend: Backend) -> None:
     early = asyncio.ensure_future(backend.llm(**ask("abc")))
     await asyncio.sleep(0)
-    early.cancel()
-    await asyncio.gather(early, return_exceptions=True)
+    await given_up(early)
     stream = await backend.llm(**ask("abc"), stream=True)
     async for _ in stream:
         pass
@@ -165,9 +163,7 @@ async def test_a_deadline_that_passes_while_the_reader_is_away_is_told_at_its_ne
 async def test_an_outer_cancel_is_never_taken_for_a_deadline(backend: Backend, gate: Path) -> None:
     task = asyncio.ensure_future(backend.llm(**ask("abc", hold=str(gate)), timeout=60))
     await until(lambda: backend.busy() == 1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(task)
 
 
 class Cache:

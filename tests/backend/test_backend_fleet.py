@@ -23,6 +23,7 @@ from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 from cachelayer.adapters.tensorrt_llm.signals import prometheus
 from script import prompt
 from serve_server import ServeStandin
+from turns import given_up
 from until import open_gate, until
 
 from cachelayer.errors import ConfigurationError
@@ -230,8 +231,7 @@ async def test_a_caller_who_leaves_the_queue_takes_no_slot(
     await until(lambda: servers[0].running)
     second = asyncio.ensure_future(text(llm, ask("two")))
     await until(lambda: llm.transport.gate.queued() == 1)  # type: ignore[attr-defined]
-    second.cancel()
-    await asyncio.gather(second, return_exceptions=True)
+    await given_up(second)
     open_gate(gate)
     assert await first == "one"
     assert await text(llm, ask("three")) == "three"

@@ -17,6 +17,7 @@ from cachelayer.adapters.tensorrt_llm.fleet import Fleet
 from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 from script import prompt
 from serve_server import ServeStandin
+from turns import given_up
 from until import open_gate, until
 
 ONE = LimitPolicy(initial=1, cap=1)
@@ -182,8 +183,7 @@ async def test_a_start_goes_on_though_its_caller_leaves(servers: list[Slow]) -> 
     servers[0].may.clear()
     leaves = asyncio.ensure_future(said(llm, "x"))
     await until(lambda: servers[0].asked)
-    leaves.cancel()
-    await asyncio.gather(leaves, return_exceptions=True)
+    await given_up(leaves)
     servers[0].may.set()
     await until(lambda: llm.capabilities is not None)
     await llm.aclose()

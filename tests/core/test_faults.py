@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from turns import given_up
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, Policy, Reason, Source
 from cachelayer.exact.memory.invariants import check
@@ -116,8 +117,7 @@ async def test_cancelling_at_any_await_leaves_the_layer_whole() -> None:
             task = asyncio.create_task(ask(f"question number {steps}"))
             for _ in range(steps):
                 await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await given_up(task)
             assert (await ask(f"question number {steps}")).startswith("answer")
         await layer.flush()
         assert layer.stats()["flights"] == 0

@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from turns import given_up
 
 from cachelayer import CacheLayer
 from cachelayer.flow.reentrancy import Alone
@@ -132,15 +133,13 @@ async def test_a_call_ends_with_its_last_rider_whatever_loop_that_is_on() -> Non
         await asyncio.sleep(0)
         ridden.set()
         await asyncio.to_thread(leave.wait)
-        rider.cancel()
-        await asyncio.wait([rider])
+        await given_up(rider)
 
     leader = asyncio.create_task(ride())
     await asyncio.sleep(0)
     elsewhere = asyncio.create_task(asyncio.to_thread(asyncio.run, briefly()))
     await asyncio.to_thread(ridden.wait)
-    leader.cancel()
-    await asyncio.wait([leader])
+    await given_up(leader)
     assert not ended.is_set() and len(flights) == 1
     leave.set()
     async with asyncio.timeout(60):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from shelf import Shelf
+from turns import turns
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
@@ -111,8 +112,7 @@ async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: 
     stale = [await ask.outcome("q") for _ in range(3)]
     assert {o.source for o in stale} == {Source.STALE} and stale[0].answer == "answer 1"
     gate.open()
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await turns()
     assert (await ask.outcome("q")).source is Source.MEMORY
     assert gate.calls == 2 and await ask("q") == "answer 2"
 

@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from turns import cancelled, given_up, turns
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock
@@ -70,9 +71,7 @@ async def test_one_callers_cancellation_leaves_the_others_and_newcomers_alone() 
     ask = make().wrap(gate, name="ask")
     leader, rider = asyncio.create_task(ask("q")), asyncio.create_task(ask("q"))
     await gate.entered()
-    leader.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await leader
+    await cancelled(leader)
     newcomer = asyncio.create_task(ask("q"))
     await asyncio.sleep(0)
     gate.open()
@@ -124,8 +123,7 @@ async def test_the_last_riders_leaving_cancels_the_call() -> None:
     for caller in callers:
         caller.cancel()
     await asyncio.gather(*callers, return_exceptions=True)
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await turns()
     assert gate.cancelled == 1
     gate.open()
     assert await ask("q") == "answer 2"
@@ -185,11 +183,9 @@ async def test_the_end_of_a_flight_that_was_too_old_leaves_the_newer_one_up(cloc
     clock.advance(61)
     newer = asyncio.create_task(ask("q"))
     assert await gate.entered() == 2
-    old.cancel()
-    await asyncio.gather(old, return_exceptions=True)
+    await given_up(old)
     joining = asyncio.create_task(ask("q"))
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await turns()
     gate.open()
     assert await asyncio.gather(newer, joining) == ["answer 2"] * 2 and gate.calls == 2
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from turns import turns
 
 from cachelayer import CacheLayer
 from cachelayer.testing import WordEmbedder
@@ -139,6 +140,5 @@ async def test_nothing_waits_for_the_collector(
         with suppress(ConnectionError):
             await use(backend)
         await layer.flush()
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns(20)
         assert backend.held and not any(held() for held in backend.held)

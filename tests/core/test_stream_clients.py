@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from turns import turns
 
 from cachelayer import CacheLayer
 from cachelayer.flow.recording import READ_AHEAD
@@ -36,8 +37,7 @@ async def test_a_client_s_stream_that_has_no_aclose_is_closed_when_its_readers_l
 
     stream = await ask("how?")
     assert await anext(stream) == "word"
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     assert client.given > READ_AHEAD and not client.closed.is_set()  # it waits for its reader
     await stream.aclose()
     await asyncio.wait_for(client.closed.wait(), 10)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from turns import cancelled, given_up, turns
 
 from cachelayer import CacheLayer
 from cachelayer.testing import WordEmbedder
@@ -35,8 +36,7 @@ async def rest(chunks: AsyncIterator[str]) -> list[str]:
 
 
 async def waiting(*tasks: asyncio.Task[Any]) -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     assert not any(task.done() for task in tasks)
 
 
@@ -63,9 +63,7 @@ async def test_a_reader_that_is_closed_and_cancelled_is_cancelled() -> None:
     reading = asyncio.create_task(rest(mine))
     await waiting(reading)
     await mine.aclose()
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
+    await cancelled(reading)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -105,8 +103,7 @@ async def test_who_looks_again_and_again_for_a_chunk_leaves_nothing_behind() -> 
     for _ in range(200):
         looking = asyncio.ensure_future(anext(mine))
         await asyncio.sleep(0)
-        looking.cancel()
-        await asyncio.wait([looking])
+        await given_up(looking)
     assert futures() - before < 20
 
 

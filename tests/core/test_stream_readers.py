@@ -8,6 +8,7 @@ from contextvars import Context
 from typing import Any
 
 import pytest
+from turns import cancelled, turns
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.flow.readers import StreamOverrun
@@ -48,8 +49,7 @@ async def stands_still(source: Long) -> None:
     before = -1
     while before != source.given:
         before = source.given
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns(20)
 
 
 @pytest.fixture
@@ -120,8 +120,7 @@ async def test_a_rider_who_leaves_as_the_stream_begins_takes_nothing_from_its_le
 
     stream = CacheLayer(semantic=False).wrap(ask, name="stream")
     leader, rider = asyncio.create_task(read()), asyncio.create_task(read())
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     gate.set()
     assert await asyncio.wait_for(leader, PATIENCE / 2) == list(range(CHUNKS))
     assert rider.cancelled()
@@ -144,9 +143,7 @@ async def test_who_stops_waiting_just_as_a_stream_ends_may_read_its_end_afterwar
     await asyncio.sleep(0)
     going.set()
     await asyncio.sleep(0)  # "b" is there, and the end
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    await cancelled(waiting)
     assert [chunk async for chunk in chunks] == ["b"]
 
 
@@ -211,7 +208,6 @@ async def test_who_reads_alone_may_take_any_time(later: Any) -> None:
     chunks = CacheLayer(policy=policy, semantic=False).wrap(Long(), name="stream")("p")
     for number in range(CHUNKS // 20):
         assert int(await anext(chunks)) == number
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns(20)
         later(PATIENCE + 1)
         await asyncio.sleep(0.001)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from turns import given_up, turns
 
 from cachelayer import CacheLayer, Policy, Source
 from cachelayer.flow.recording import READ_AHEAD
@@ -39,11 +40,6 @@ class Source_:
             self.permits.release()
 
 
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
 def wrapped(source: Source_, **policy: Any) -> Any:
     return CacheLayer(policy=Policy(**policy), semantic=False).wrap(source.stream, name="stream")
 
@@ -53,9 +49,9 @@ async def test_64_readers_share_one_stream_and_late_ones_get_the_recorded_part()
     stream = wrapped(source)
     early = [asyncio.create_task(collect(stream("p"))) for _ in range(32)]
     source.let(3)
-    await settle()
+    await turns(20)
     late = [asyncio.create_task(collect(stream("p"))) for _ in range(32)]
-    await settle()
+    await turns(20)
     source.let()
     assert await asyncio.gather(*early, *late) == [["0", "1", "2", "3", "4"]] * 64
     assert source.started == 1
@@ -113,7 +109,7 @@ async def test_a_reader_that_leaves_hurts_nobody_and_the_last_one_closes_the_sou
     await one.aclose()
     assert await anext(two) == "1"
     await two.aclose()
-    await settle()
+    await turns(20)
     assert source.closed == 1
     source.let()
     assert len(await collect(stream("p"))) == 5 and source.started == 2
@@ -138,10 +134,10 @@ async def test_riders_have_the_whole_stream_though_its_leader_left_at_the_first_
         return got
 
     reads = [asyncio.create_task(read(most)) for most in (1, 9, 2)]
-    await settle()
+    await turns(20)
     source.let(1)
     gate.set()
-    await settle()
+    await turns(20)
     source.let()
     assert await asyncio.gather(*reads) == [["0"], ["0", "1", "2", "3", "4"], ["0", "1"]]
     assert source.started == 1
@@ -155,7 +151,7 @@ async def test_a_forgotten_reader_leaves_when_it_is_collected() -> None:
     await anext(reader)
     del reader
     gc.collect()
-    await settle()
+    await turns(20)
     assert source.closed == 1
 
 
@@ -164,9 +160,8 @@ async def test_a_cancelled_reader_task_leaves_the_others_alone() -> None:
     stream = wrapped(source)
     one, two = asyncio.create_task(collect(stream("p"))), asyncio.create_task(collect(stream("p")))
     source.let(2)
-    await settle()
-    one.cancel()
-    await asyncio.gather(one, return_exceptions=True)
+    await turns(20)
+    await given_up(one)
     source.let()
     assert await two == ["0", "1", "2", "3", "4"] and source.started == 1
 
@@ -177,7 +172,7 @@ async def test_the_source_is_read_little_further_than_its_fastest_reader() -> No
     reader = stream("p")
     source.let()
     await anext(reader)
-    await settle()
+    await turns(20)
     assert source.given <= READ_AHEAD + 2
 
 
@@ -249,7 +244,7 @@ async def test_a_stream_that_its_owner_vetoes_is_not_kept_and_counted() -> None:
     stream = layer.wrap(source.stream, name="stream")
     for started in (1, 2):
         assert len(await collect(stream("p"))) == 5 and source.started == started
-        await settle()
+        await turns(20)
     assert layer.stats()["functions"]["stream"]["not_stored"] == {"vetoed": 2}
 
 
@@ -269,13 +264,13 @@ async def test_a_stream_whose_only_caller_leaves_around_its_beginning_is_left(wh
 
     layer = CacheLayer(semantic=False)
     caller = asyncio.create_task(layer.wrap(ask, name="stream")("p"))
-    await settle()
+    await turns(20)
     if when == "before":
         caller.cancel()
     gate.set()
     with pytest.raises(asyncio.CancelledError):
         await caller
-    await settle()
+    await turns(20)
     assert source.started == source.closed and layer.stats()["flights"] == 0
 
 
@@ -294,7 +289,7 @@ async def test_a_long_stream_is_refreshed_to_its_end_though_nobody_reads_it_and_
     stale = await ask.outcome("p")
     assert stale.source is Source.STALE and len([chunk async for chunk in stale.answer]) == 3 * READ_AHEAD
     await layer.flush()
-    await settle()
+    await turns(20)
     assert source.started == source.closed == 2 and layer.stats()["flights"] == 0
     assert (await ask.outcome("p")).source is (Source.MEMORY if size == 1 else Source.STALE)
     await layer.aclose()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from turns import turns
 
 from cachelayer.flow.batcher import Batcher, Overloaded
 from cachelayer.types import Reason
@@ -32,12 +33,6 @@ class Machine:
             self.cancelled += 1
             raise
         return [item * 10 for item in items]  # type: ignore[operator]
-
-
-async def turns(n: int = 5) -> None:
-    """Let the loop turn: everything that is ready runs."""
-    for _ in range(n):
-        await asyncio.sleep(0)
 
 
 async def test_an_idle_batcher_calls_at_once_and_one_turn_shares_one_call():

@@ -6,6 +6,7 @@ import asyncio
 import threading
 
 import pytest
+from turns import cancelled
 
 from cachelayer.errors import CacheLayerError
 from cachelayer.flow.attempt import Faults
@@ -37,9 +38,7 @@ async def test_what_a_closing_portal_cuts_short_cancels_nobody_who_waits_for_it(
         await asyncio.to_thread(portal.close)
         assert await waiting is None
     else:
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
+        await cancelled(waiting)
         assert await asyncio.to_thread(work.ended.wait, 10)
         await asyncio.to_thread(portal.close)
     assert await portal.arun(work) is None and not portal.running

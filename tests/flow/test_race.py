@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from turns import cancelled, turns
 
 from cachelayer.flow.race import race
 
@@ -25,11 +26,6 @@ class Side:
         except asyncio.CancelledError:
             self.cancelled = True
             raise
-
-
-async def settle() -> None:
-    for _ in range(5):
-        await asyncio.sleep(0)
 
 
 async def test_a_lookup_that_answers_in_time_needs_no_call() -> None:
@@ -54,7 +50,7 @@ async def test_after_the_head_start_the_first_answer_wins_and_the_loser_is_cance
     await call.begun.wait()
     sides[winner].end.set_result(winner)
     assert await racing == (winner, winner == "lookup")
-    await settle()
+    await turns()
     loser = call if winner == "lookup" else lookup
     assert loser.cancelled and not sides[winner].cancelled
 
@@ -64,7 +60,7 @@ async def test_a_late_lookup_that_finds_nothing_leaves_the_call_to_answer() -> N
     racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     lookup.end.set_result(None)
-    await settle()
+    await turns()
     call.end.set_result("made")
     assert await racing == ("made", False)
 
@@ -75,7 +71,7 @@ async def test_a_failing_call_is_raised_only_where_the_lookup_finds_nothing(foun
     racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     call.end.set_exception(ConnectionError("down"))
-    await settle()
+    await turns()
     lookup.end.set_result(found)
     if found:
         assert await racing == (found, True)
@@ -88,10 +84,8 @@ async def test_cancelling_the_race_cancels_both() -> None:
     lookup, call = Side(), Side()
     racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
-    racing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await racing
-    await settle()
+    await cancelled(racing)
+    await turns()
     assert lookup.cancelled and call.cancelled
 
 
@@ -120,7 +114,7 @@ async def test_so_is_what_the_call_made_although_it_was_cancelled() -> None:
     await begun.wait()
     lookup.end.set_result("found")
     assert await racing == ("found", True)
-    await settle()
+    await turns()
     assert unwanted == ["made"]
 
 
@@ -161,7 +155,5 @@ async def test_a_cancellation_of_the_race_is_still_counted_after_it() -> None:
 
     task = asyncio.create_task(racing())
     await lookup.begun.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(task)
     assert counted == [1]

@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from turns import cancelled, turns
 
 from cachelayer.flow.eager import Starter
 from cachelayer.flow.recording import READ_AHEAD, Recording
 from cachelayer.flow.relay import Relay, pass_on
 
 whose: ContextVar[str] = ContextVar("whose", default="nobody")
-
-
-async def turns(n: int = 10) -> None:
-    for _ in range(n):
-        await asyncio.sleep(0)
 
 
 async def test_an_item_is_handed_over_at_once_in_the_name_and_context_of_the_task_that_waits() -> None:
@@ -37,7 +33,7 @@ async def test_an_item_is_handed_over_at_once_in_the_name_and_context_of_the_tas
         await relays[0].wait()
 
     task, me = asyncio.create_task(wait()), asyncio.current_task()
-    await turns()
+    await turns(10)
     relays[0].give(1)
     relays[0].give(2)
     assert told == [(1, task, "the waiting one's"), (2, task, "the waiting one's")]
@@ -63,12 +59,12 @@ async def test_what_takes_longer_is_brought_to_its_end_by_the_task_and_may_time_
             await relays[0].wait()
 
     task = asyncio.create_task(wait())
-    await turns()
+    await turns(10)
     relays[0].give("slow")
     assert not relays[0].idle
-    await turns()
+    await turns(10)
     gate.set()
-    await turns()
+    await turns(10)
     assert relays[0].idle
     relays[0].give("endless")
     await task
@@ -92,7 +88,7 @@ async def test_what_handing_over_raises_is_raised_where_the_task_waits(
         await relays[0].wait()
 
     task = asyncio.create_task(wait())
-    await turns()
+    await turns(10)
     relays[0].give(1)
     with pytest.raises(type(fault)):
         await task
@@ -114,14 +110,12 @@ async def test_a_cancelled_task_ends_what_was_begun_in_its_name(moment: str) -> 
         await relays[0].wait()
 
     task = asyncio.create_task(wait())
-    await turns()
+    await turns(10)
     if moment != "before":
         relays[0].give(1)
     if moment == "later":
-        await turns()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+        await turns(10)
+    await cancelled(task)
     assert task.cancelled() and ended == ([] if moment == "before" else [1])
 
 
@@ -235,7 +229,7 @@ async def test_a_stream_that_is_passed_on_needs_no_turn_of_the_loop_for_an_item(
         got.append(item)
 
     reader = asyncio.create_task(pass_on(recording.reader(), hand))
-    await turns()
+    await turns(10)
     for item in range(100):
         source.send(item)
         assert got[-1] == item
@@ -255,7 +249,7 @@ async def test_a_reader_that_does_not_get_on_bounds_what_is_taken_for_it() -> No
         got.append(item)
 
     reader = asyncio.create_task(pass_on(recording.reader(), hand))
-    await turns()
+    await turns(10)
     for item in range(100):
         source.send(item)
         await turns(3)
@@ -279,11 +273,11 @@ async def test_a_reader_that_leaves_while_it_is_handed_an_item_hurts_nobody() ->
 
     leaver = asyncio.create_task(pass_on(recording.reader(), stuck))
     stayer = asyncio.create_task(pass_on(recording.reader(), hand))
-    await turns()
+    await turns(10)
     source.send(0)
     leaver.cancel()
     source.send(1)
-    await turns()
+    await turns(10)
     source.send(2)
     source.send(None)
     await stayer

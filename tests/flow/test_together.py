@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from turns import cancelled
 
 from cachelayer.flow.together import Gathering, any_of, together
 
@@ -43,13 +44,9 @@ async def test_a_fetch_ends_with_the_last_who_waits_for_it() -> None:
     gathering = Gathering(2, fetch, 10)
     first, second = (asyncio.ensure_future(gathering.need(member)) for member in (0, 1))
     await fetch.begun.wait()
-    first.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await first
+    await cancelled(first)
     assert not fetch.cancelled
-    second.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await second
+    await cancelled(second)
     await asyncio.sleep(0)
     assert fetch.cancelled
 
@@ -60,9 +57,7 @@ async def test_who_left_before_the_fetch_is_not_asked_for() -> None:
     gathering = Gathering(3, fetch, 10)
     left = asyncio.ensure_future(gathering.need(0))
     await asyncio.sleep(0)
-    left.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await left
+    await cancelled(left)
     gathering.known()
     assert await gathering.need(2) == "result 2" and fetch.asked == [[2]]
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+from turns import given_up
 
 from cachelayer.flow.deadlines import Deadlines
 from cachelayer.flow.waiting import Mailbox, Ticker, Turns, settled, within
@@ -105,8 +106,7 @@ async def test_a_reader_that_is_cancelled_loses_nothing():
     box: Mailbox[int] = Mailbox(3, -1)
     reading = asyncio.create_task(box.get())
     await asyncio.sleep(0)
-    reading.cancel()
-    await asyncio.wait([reading])
+    await given_up(reading)
     box.put(1)
     assert await box.get() == 1
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from turns import cancelled
 
 from cachelayer.flow.watch import Rounds, Watch
 
@@ -58,9 +59,7 @@ async def test_a_cancellation_from_elsewhere_passes() -> None:
 
     task = asyncio.ensure_future(block())
     await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await cancelled(task)
 
 
 async def test_rounds_begin_every_watch_within_the_grace_and_none_that_ended() -> None:

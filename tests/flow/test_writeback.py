@@ -6,6 +6,8 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
+from turns import given_up, turns
+
 from cachelayer.flow.writeback import WriteBack
 
 
@@ -164,8 +166,7 @@ async def test_a_loop_that_ends_begins_nothing() -> None:
     async def ends() -> set[asyncio.Task[None]]:
         task = asyncio.create_task(leaves())
         await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.wait([task])
+        await given_up(task)
         return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
 
     assert not await asyncio.to_thread(asyncio.run, ends())
@@ -199,8 +200,7 @@ async def test_who_drains_waits_for_what_another_drains() -> None:
     await asyncio.sleep(0)
     first = asyncio.create_task(queue.drain())
     await held.begun.wait()
-    for _ in range(9):
-        await asyncio.sleep(0)
+    await turns(9)
     second = asyncio.create_task(queue.drain())
     assert not await queue.drain(timeout=0)
     assert not second.done()
@@ -226,10 +226,8 @@ async def test_a_drain_that_is_given_up_leaves_nothing_that_nobody_handles() -> 
     await asyncio.sleep(0)
     drain = asyncio.create_task(queue.drain())
     await held.begun.wait()
-    for _ in range(9):
-        await asyncio.sleep(0)
-    drain.cancel()
-    await asyncio.wait([drain])
+    await turns(9)
+    await given_up(drain)
     held.let.set()
     async with asyncio.timeout(10):
         while not held.done:

@@ -6,6 +6,8 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
+from turns import given_up, turns
+
 from cachelayer.flow.writeback import WriteBack
 
 
@@ -67,10 +69,8 @@ async def test_what_a_loop_that_ended_left_is_handled_where_another_resumes_thou
     await asyncio.to_thread(asyncio.run, ends())
     leaving = asyncio.create_task(called_off())
     await asyncio.sleep(0)
-    leaving.cancel()
-    await asyncio.wait([leaving])
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await given_up(leaving)
+    await turns()
     assert len(queue) == 1  # whoever leaves begins nothing
     queue.resume(asyncio.get_running_loop())
     async with asyncio.timeout(30):
@@ -95,8 +95,7 @@ async def test_a_worker_that_was_cancelled_is_followed_by_another_on_the_same_lo
     queue.offer(1, asyncio.get_running_loop())
     await begun.wait()
     (worker,) = asyncio.all_tasks() - {asyncio.current_task()}
-    worker.cancel()
-    await asyncio.wait([worker])
+    await given_up(worker)
     queue.offer(2, asyncio.get_running_loop())
     async with asyncio.timeout(30):
         await handled.wait()

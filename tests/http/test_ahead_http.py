@@ -12,6 +12,7 @@ from asgi_client import Call, Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.adapters.asgi.middleware import GRACE
 from opentelemetry.sdk.trace import TracerProvider
+from turns import turns
 from upstream import Upstream
 
 from cachelayer import CacheLayer, Policy
@@ -115,8 +116,7 @@ async def test_the_end_of_a_slow_answer_is_not_taken_for_the_callers_leaving(
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(3 * GRACE)  # as long as models take: the caller's leaving is looked for
         await upstream(scope, receive, send)
-        for _ in range(9):
-            await asyncio.sleep(0)
+        await turns(9)
         worked.append(1)
 
     upstream = Upstream()
@@ -136,8 +136,7 @@ async def test_what_is_asked_behind_a_callers_back_reaches_no_caller(upstream: U
     clock.advance(70)
     whole, streamed = await c.chat("whole"), await c.chat("streamed", stream=True)
     await layer.flush()
-    for _ in range(200):
-        await asyncio.sleep(0)
+    await turns(200)
     assert len(upstream.requests) == 4 and "detail=stale" in whole.header("cache-status")
     assert whole.json()["choices"] and len(whole.parts) == 1  # and not the refreshed one after it
     assert streamed.events().count(None) == 1

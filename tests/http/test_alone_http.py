@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from asgi_client import Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from turns import turns
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -35,8 +36,7 @@ async def test_work_after_the_response_is_waited_for(layer: CacheLayer, path: st
         raw = json.dumps(body).encode()
         await Upstream._reply(send, 200, raw, [(b"content-type", b"application/json"), *headers])
         assert (await receive())["type"] == "http.disconnect"
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns(20)
         done.append(1)
 
     asked = ask("x") if path == CHAT else {"model": "m", "input": ["x"]}
@@ -52,8 +52,7 @@ async def test_work_after_the_response_to_one_who_takes_nothing_kept_is_waited_f
     async def app(scope: Any, receive: Any, send: Any) -> None:
         nonlocal done
         await upstream(scope, receive, send)
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await turns(20)
         done += 1
 
     client = Client(CacheLayerMiddleware(app, layer=layer))

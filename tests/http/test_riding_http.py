@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from turns import turns
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -80,8 +81,7 @@ async def test_what_is_the_callers_alone_is_not_held_once_that_caller_left(
     first = c.chatting("hello", stream=True)
     await begun.wait()
     late = c.chatting("hello", stream=True)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     assert len(asked) == 1
     first.leave()
     await first.wait()
@@ -106,8 +106,7 @@ async def test_who_wants_a_stream_of_what_is_no_json_asks_for_one(layer: CacheLa
 
     c = Client(CacheLayerMiddleware(app, layer=layer))
     whole, stream = c.chatting("hello"), c.chatting("hello", stream=True)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     assert len(asked) == 1
     gate.set()
     assert (await whole.wait()).body == b"loading"

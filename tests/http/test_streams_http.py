@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from asgi_client import Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from turns import turns
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -175,8 +176,7 @@ async def test_the_last_ones_leaving_tells_the_app_and_keeps_nothing(c: Client, 
     await call.parts(2)
     call.leave()
     await call.wait()
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await turns(20)
     assert upstream.left == 1
     upstream.gate("g").set()
     assert not (await c.chat(script, stream=True)).hit and len(upstream.requests) == 2
@@ -201,8 +201,7 @@ async def test_a_slow_reader_slows_the_app_down(c: Client, upstream: Upstream) -
     call = c.chatting({"say": " ".join("w" * 500)}, stream=True)
     call.window = asyncio.Semaphore(1)
     await call.parts(1)
-    for _ in range(200):
-        await asyncio.sleep(0)
+    await turns(200)
     assert upstream.sent < 50
     call.window = None if call.window is None else call.window
     for _ in range(600):
@@ -254,8 +253,7 @@ async def test_an_event_is_with_its_caller_before_the_app_goes_on(layer: CacheLa
         await send(head)
         for number in range(40):
             if number < 3:  # the first goes out while its caller's answer is still in its flight
-                for _ in range(10):
-                    await asyncio.sleep(0)
+                await turns(10)
             await send({"type": "http.response.body", "body": b"data: %d\n\n" % number, "more_body": True})
             assert call is not None
             seen.append(len(call.answer.parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-import pytest
+from turns import cancelled
 
 from cachelayer import CacheLayer
 
@@ -30,9 +30,7 @@ async def test_a_reader_who_waits_with_a_limit_and_comes_back_is_timed_as_one() 
         waited.clear()
         patience = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0)
-        patience.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await patience
+        await cancelled(patience)
         gate.set()
         assert await anext(stream) == word
     gate.set()

@@ -11,6 +11,7 @@ import pytest
 from fault_proxy import FaultProxy
 from redis_records import eventually
 from redis_servers import Server
+from turns import given_up
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault
@@ -208,8 +209,7 @@ async def test_what_was_on_its_way_when_nobody_heard_of_invalidations_any_more_i
         asked = asyncio.create_task(other.outcome("q"))
         await proxy.held.wait()
         (hearing,) = [task for task in two._background._lasting if task.get_name() == "changes"]
-        hearing.cancel()
-        await asyncio.wait([hearing])
+        await given_up(hearing)
         assert not two.stats()["shared"]["listening"]
         proxy.go.set()
         assert (await asked).source is Source.BACKEND

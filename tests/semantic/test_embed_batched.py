@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from embedding_server import DIMENSION, hashed, hashed_all
+from turns import turns
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
@@ -167,8 +168,7 @@ async def test_an_overloaded_batcher_sheds_with_a_reason():
     tasks = []
     for text in "ab":
         tasks.append(asyncio.create_task(batched.embed([text])))
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await turns(3)
     with pytest.raises(Overloaded):
         await batched.embed(["c"])
     gate.set()

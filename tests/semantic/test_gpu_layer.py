@@ -13,6 +13,8 @@ from numpy_device import NumpyDevice, NumpyGpu
 
 pytest.importorskip("faiss")
 
+from turns import turns
+
 from cachelayer import CacheLayer, MissingExtra
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, for_gpus
@@ -72,8 +74,7 @@ async def test_a_device_is_asked_by_one_call_at_a_time_and_the_host_goes_on(tmp_
     first = asyncio.ensure_future(searches.search(b"large", ROWS[0], 4))
     await asyncio.to_thread(device.begun.wait, 30)
     others = [asyncio.ensure_future(searches.search(b"large", ROWS[i], 4)) for i in range(1, 100)]
-    for _ in range(3):
-        await asyncio.sleep(0)
+    await turns(3)
     assert (await searches.search(b"small", ROWS[7], 4))[1][0] == 5007
     assert device.calls == [1]
     device.gate.set()

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from index_rows import DIMENSION, unit
+from turns import turns
 
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.index.packed import PackedIndex
@@ -78,8 +79,7 @@ async def test_overload_is_refused_with_a_reason():
     tasks = []
     for _ in range(2):
         tasks.append(asyncio.create_task(searches.search(b"a", ROWS[0], 2)))
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await turns(3)
     with pytest.raises(Overloaded):
         await searches.search(b"a", ROWS[0], 2)
     index.gate.set()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from turns import turns
 from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
@@ -162,8 +163,7 @@ async def test_of_equal_requests_tightened_in_other_ways_the_strict_one_is_given
         lax = asyncio.create_task(tightened(no_store=True))
         await embedder.asked.wait()
         strict = asyncio.create_task(tightened(max_error_rate=0))
-        for _ in range(9):
-            await asyncio.sleep(0)
+        await turns(9)
         embedder.let.set()
         matches = [(await one).match for one in (lax, strict)]
     assert matches == ["similar", None]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from shelf import Shelf
+from turns import cancelled
 from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Source
@@ -155,9 +156,7 @@ async def test_a_close_that_is_called_off_lets_the_directory_go(tmp_path: Path) 
     await layer.start()
     closing = asyncio.create_task(layer.aclose())
     await model.asked.wait()
-    closing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await closing
+    await cancelled(closing)
     await sources_after_a_restart(tmp_path)
 
 
