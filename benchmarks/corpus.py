@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cachelayer.semantic.embed.bert import Precision
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 
 FIELDS = ("q", "q1", "q2", "a", "b", "text")
@@ -36,7 +38,7 @@ def vectors(paths: list[Path], keep: Path | None, least: int) -> NDArray[np.floa
         raise SystemExit(
             f"{len(chosen)} distinct texts in {len(paths)} paths: {least} are needed; give more --data"
         )
-    made = asyncio.run(_embedded(chosen[:least]))
+    made = asyncio.run(embedded(chosen[:least]))
     if keep is not None:
         np.save(keep, made)
     return made
@@ -48,16 +50,17 @@ def percentiles(seconds: list[float]) -> tuple[float, float]:
     return float(low * 1e6), float(high * 1e6)
 
 
-def rows_of(path: Path) -> Iterator[dict[str, object]]:
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a .jsonl.gz file."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
 
 
-async def _embedded(chosen: list[str]) -> NDArray[np.float32]:
-    embedder = OnnxEmbedder()
+async def embedded(texts: Sequence[str], precision: Precision = "int8") -> NDArray[np.float32]:
+    """Their vectors by MiniLM."""
+    embedder = OnnxEmbedder(precision=precision)
     await embedder.start()
-    parts = [(await embedder.embed(chosen[i : i + 256])).vectors for i in range(0, len(chosen), 256)]
+    parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
     await embedder.aclose()
     return np.concatenate(parts)

@@ -107,14 +107,6 @@ async def many_tasks(one: One, texts: Sequence[str], tasks: int, seconds: float)
     return done / (time.perf_counter() - begun), (time.process_time() - cpu) / done * 1e6
 
 
-async def embedded(texts: Sequence[str], precision: Precision) -> np.ndarray:
-    embedder = OnnxEmbedder(precision=precision)
-    await embedder.start()
-    parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
-    await embedder.aclose()
-    return np.concatenate(parts)
-
-
 def decisions(rows: np.ndarray, classes: Sequence[object], threshold: float) -> tuple[int, int]:
     """(hits, wrong hits) of a cache that keeps every miss and serves the nearest kept text above `threshold`."""
     kept: list[int] = []
@@ -137,7 +129,7 @@ async def streams(paths: Sequence[Path], thresholds: Sequence[float]) -> list[di
     out = []
     for path in paths:
         stream = [(str(row["q"]), row["cls"]) for row in corpus.rows_of(path)]
-        rows = {name: await embedded([text for text, _ in stream], name) for name in PRECISIONS}
+        rows = {name: await corpus.embedded([text for text, _ in stream], name) for name in PRECISIONS}
         for threshold in thresholds:
             line: dict[str, object] = {"stream": path.name.split(".")[0], "threshold": str(threshold)}
             for name, vectors in rows.items():
@@ -169,7 +161,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
             some = texts[:BLOCK] if name.startswith("Cached") else texts
             rates[name].append(await many_tasks(one, some, args.tasks, args.seconds))
     some = texts[: args.texts]
-    lost = np.sum(await embedded(some, "int8") * await embedded(some, "fp32"), axis=1)
+    lost = np.sum(await corpus.embedded(some, "int8") * await corpus.embedded(some, "fp32"), axis=1)
     rows: list[dict[str, Any]] = [
         {
             "embedder": name,

@@ -9,13 +9,13 @@ the labels do not say.
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from corpus import rows_of
 from record import parser_of
 
 from cachelayer.semantic.freshness import time_sensitive
@@ -26,17 +26,15 @@ def counted(path: Path) -> dict[str, Any] | None:
     flagged: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     seconds = 0.0
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            text = row.get("q", row.get("text"))
-            if not isinstance(text, str) or "cls" not in row or row.get("lang", "en") != "en":
-                continue
-            name = "out of scope" if "oos" in row["cls"] else row["cls"]
-            started = time.thread_time()
-            flagged[name] += bool(time_sensitive(text))
-            seconds += time.thread_time() - started
-            asked[name] += 1
+    for row in rows_of(path):
+        text = row.get("q", row.get("text"))
+        if not isinstance(text, str) or "cls" not in row or row.get("lang", "en") != "en":
+            continue
+        name = "out of scope" if "oos" in row["cls"] else row["cls"]
+        started = time.thread_time()
+        flagged[name] += bool(time_sensitive(text))
+        seconds += time.thread_time() - started
+        asked[name] += 1
     if len(asked) < 2 or len(asked) > 1000:
         return None
     n = asked.total()

@@ -20,6 +20,15 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
+def command_of(commands: Any, name: str, help: str, doc: str | None) -> argparse.ArgumentParser:
+    """The parser of a command among others, likewise."""
+    form = argparse.RawDescriptionHelpFormatter
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=doc, formatter_class=form
+    )
+    return made
+
+
 def word_of(parts: Iterable[str]) -> Callable[[str], str]:
     """A type of arguments: a word that the name of one of `parts` contains."""
     names = list(parts)

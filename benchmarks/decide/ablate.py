@@ -19,6 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from corpus import rows_of
+from record import command_of
+
 from cachelayer.semantic.guards.courses import courses
 from cachelayer.semantic.guards.mentions import mentions
 from cachelayer.semantic.guards.orders import orders
@@ -37,7 +40,6 @@ from cachelayer.semantic.weights import load_judge
 from .data import vectors
 from .pairs import handmade
 from .pairs_data import Pair, written
-from .sources import rows
 
 Guard = Callable[[Reading, Reading], bool]
 RISKS = (0.05, 0.01)
@@ -80,7 +82,7 @@ def found(data: Path | None) -> Iterator[Pair]:
     for path in sorted(HERE.glob("*_pairs.txt")):
         yield from handmade(path)
     yield from written()
-    for r in rows(data / "dev/pairs_qqp.jsonl.gz") if data is not None else ():
+    for r in rows_of(data / "dev/pairs_qqp.jsonl.gz") if data is not None else ():
         yield Pair(r["q1"], r["q2"], bool(r["same"]), "qqp", "tune", "qqp")
 
 
@@ -133,12 +135,7 @@ def counted(pairs: list[Pair], kept: Path) -> None:
 
 def add(commands: Any) -> None:
     """The command `ablate`."""
-    parser = commands.add_parser(
-        "ablate",
-        help="what each guard is worth",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_of(commands, "ablate", "what each guard is worth", __doc__)
     parser.add_argument("--kept", type=Path, required=True, help="folder that keeps the texts' vectors")
     parser.add_argument("--data", type=Path, help="folder with dev/pairs_qqp.jsonl.gz")
     parser.set_defaults(run=run)

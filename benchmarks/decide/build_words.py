@@ -20,9 +20,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from corpus import embedded
 from numpy.typing import NDArray
+from record import parser_of
 
-from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.text.spelling import LEAST, Rare
 
@@ -64,16 +65,6 @@ def _inflected(base: str, kind: str) -> list[str]:
     """Regular inflections of a verb (kind 2) or noun (kind 1)."""
     stem = base.removesuffix("e")
     return [base + "s", stem + "ed", stem + "ing"] if kind == "2" else [base + "s"] if kind == "1" else []
-
-
-async def embed(words: list[str]) -> NDArray[np.float32]:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    try:
-        parts = [(await embedder.embed(words[i : i + 64])).vectors for i in range(0, len(words), 64)]
-    finally:
-        await embedder.aclose()
-    return np.concatenate(parts)
 
 
 def reduce(vectors: NDArray[np.float32], width: int) -> NDArray[np.int8]:
@@ -157,9 +148,7 @@ def _text(words: list[str]) -> NDArray[np.uint8]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--wordnet", type=Path, required=True, help="folder with data.noun, index.noun, ...")
     parser.add_argument(
         "--common",
@@ -179,7 +168,7 @@ def main() -> None:
     words = vocabulary(args.words, net, args.wordnet, [t.text for t in texts(args.data)])
     found = relations(net, words)
     print(f"{len(words)} words, {len(found['opposites'])} opposites, {len(found['kin'])} kin")
-    vectors = reduce(asyncio.run(embed(words)), WIDTH)
+    vectors = reduce(asyncio.run(embedded(words)), WIDTH)
     write(args.out, words=_text(words), vectors=vectors, **found, **spelled(args, net))
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from record import machine
+from record import command_of, machine
 
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
@@ -88,10 +88,9 @@ def _search(kept: NDArray[np.float32], answers: list[str], x: NDArray[np.float32
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the command."""
-    parser = commands.add_parser(
-        "chain", help="states of the promise and coverage of its interval, simulated", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = command_of(
+        commands, "chain", "states of the promise and coverage of its interval, simulated", __doc__
+    )
     parser.add_argument("--runs", type=int, default=40, help="runs per error rate (default 40)")
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--bound", type=float, default=0.05)

@@ -7,13 +7,12 @@ made once with cachelayer's own embedder and kept in a folder given on the comma
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from corpus import embedded, rows_of
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
@@ -61,8 +60,7 @@ def class_part(name: str) -> str:
 
 
 def read(path: Path) -> tuple[list[str], list[str]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    rows = list(rows_of(path))
     return [r["q"] if "q" in r else r["text"] for r in rows], [r["cls"] for r in rows]
 
 
@@ -72,22 +70,10 @@ def vectors(texts: list[str], kept: Path) -> Vectors:
         found: Vectors = np.load(kept)
         if len(found) == len(texts):
             return found
-    made = asyncio.run(_embed(texts))
+    made = asyncio.run(embedded(texts))
     kept.parent.mkdir(parents=True, exist_ok=True)
     np.save(kept, made)
     return made
-
-
-async def _embed(texts: list[str]) -> Vectors:
-    from cachelayer.semantic.embed.onnx import OnnxEmbedder
-
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    try:
-        parts = [(await embedder.embed(texts[i : i + 64])).vectors for i in range(0, len(texts), 64)]
-    finally:
-        await embedder.aclose()
-    return np.concatenate(parts)
 
 
 def load(path: Path, kept: Path) -> Stream:

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from record import machine
+from record import command_of, machine
 
 from .data import Stream, Vectors, vectors
 from .layered import Run, Table, replay
 from .pairs import PUT, handmade
 from .pairs_data import Pair
 from .rows import interval, static
+from .sources import leaders
 
 TRAPS = (0.1, 0.3, 1.0)
 """Share of the traps whose both sides are asked."""
@@ -35,23 +36,9 @@ THRESHOLDS = (0.85, 0.9, 0.95)
 NEAR = 0.8
 
 
-def named(texts: list[str], found: list[Pair]) -> dict[str, str]:
-    """Each text with one of those that it is joined to by pairs."""
-    leader = {text: text for text in texts}
-
-    def find(text: str) -> str:
-        while leader[text] != text:
-            leader[text] = text = leader[leader[text]]
-        return text
-
-    for p in found:
-        leader[find(p.a)] = find(p.b)
-    return {text: find(text) for text in texts}
-
-
 def distinct(found: list[Pair], texts: list[str], embedded: Vectors) -> list[Pair]:
     """Without pairs of which a text is near to one of an earlier, unrelated pair."""
-    group = named(texts, found)
+    group = leaders(texts, [(p.a, p.b) for p in found])
     order = {name: i for i, name in enumerate(sorted(set(group.values())))}
     of = np.array([order[group[text]] for text in texts])
     near = embedded @ embedded.T >= NEAR
@@ -67,7 +54,7 @@ class World:
         every = [p for path in natural for p in handmade(path)]
         self.texts = sorted({text for p in every for text in (p.a, p.b)})
         self.vectors = vectors(self.texts, kept / "one-off.npy")
-        self.answer = named(self.texts, [p for p in every if p.same])
+        self.answer = leaders(self.texts, [(p.a, p.b) for p in every if p.same])
         self.pairs = distinct(every, self.texts, self.vectors)
         self._at = {text: i for i, text in enumerate(self.texts)}
 
@@ -120,12 +107,7 @@ def rows(world: World, runs: int) -> list[str]:
 
 def add(commands: Any) -> None:
     """The command `one-off`."""
-    parser = commands.add_parser(
-        "one-off",
-        help="requests that hardly recur, natural traps among them",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_of(commands, "one-off", "requests that hardly recur, natural traps among them", __doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     parser.add_argument(
         "--kept", type=Path, default=Path("/tmp"), help="folder for vectors (default %(default)s)"

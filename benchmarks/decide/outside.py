@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from record import machine
+from record import command_of, machine
 
 from .outside_data import READERS, half
 from .pairs import run_pairs
@@ -80,10 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "outside", help="pairs of public tests that others wrote", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = command_of(commands, "outside", "pairs of public tests that others wrote", __doc__)
     for name, reader in READERS.items():
         parser.add_argument(f"--{name}", type=Path, help=(reader.__doc__ or "").strip())
     parser.add_argument("--half", choices=("blind", "look", "all"), default="blind", help="default: blind")

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from record import machine
+from record import command_of, machine
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
@@ -181,12 +181,7 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
 
 def add(commands: Any) -> None:
     """The command `pairs`."""
-    parser = commands.add_parser(
-        "pairs",
-        help="single pairs and conversations in an empty cache",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_of(commands, "pairs", "single pairs and conversations in an empty cache", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with dev/ and train/open/")
     parser.add_argument("--wordnet", type=Path, required=True, help="folder with data.noun, index.noun, ...")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")

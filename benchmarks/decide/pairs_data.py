@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from corpus import rows_of
 
 from cachelayer.semantic.guards.plain import FACTS, GUARDS
 from cachelayer.semantic.pairs.verifier import forbidding
@@ -25,7 +26,7 @@ from cachelayer.semantic.text.words import words
 from .pair_vectors import Embedded
 from .rewordings import Reworder
 from .roles import role_base
-from .sources import PARTS, Text, part_of, rows, texts
+from .sources import PARTS, Text, part_of, texts
 from .traps import Trapper
 from .wordnet import WordNet
 
@@ -154,7 +155,7 @@ def _classed(mine: list[Text], part: str, rng: random.Random) -> Iterator[Pair]:
 
 def _annotated(data: Path, seed: int) -> Iterator[Pair]:
     by_kind: defaultdict[str, list[Pair]] = defaultdict(list)
-    for r in rows(data / "train/open/pairs.jsonl.gz"):
+    for r in rows_of(data / "train/open/pairs.jsonl.gz"):
         if r["kind"].startswith("translation"):
             continue
         kind = f"{r['src']}:{r['kind'].partition(':')[0]}:{r['same']}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from record import machine
+
+from cachelayer.cli.traces.intervals import wilson
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""
@@ -44,16 +45,6 @@ class Row:
     served: float
     served_interval: tuple[float, float]
     hindsight: float
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
-    if not of:
-        return 0.0, 1.0
-    z, p = 1.96, hits / of
-    middle = (p + z * z / (2 * of)) / (1 + z * z / of)
-    half = z * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def rows_of(trials: Sequence[Trial]) -> list[Row]:

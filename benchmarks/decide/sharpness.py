@@ -10,10 +10,10 @@ much they were shifted and how sharply they turned. Spread over the streams, it 
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
+from record import parser_of
 from sklearn.linear_model import LogisticRegression
 
 from cachelayer.semantic.evidence.calibration import PIVOT
@@ -45,9 +45,7 @@ def line(part: Part, prior: Prior) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with dev/ and train/open/")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--part", choices=("tune", "report"), help="only classes of this part of dev/")

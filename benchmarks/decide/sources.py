@@ -6,13 +6,12 @@ Parts are drawn by class (or conversation, or group), never by row: 'fit', 'tune
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from corpus import rows_of
 
 PARTS = ("fit", "tune", "report")
 
@@ -39,11 +38,18 @@ def part_of(group: str) -> str:
     return PARTS[0] if at < 0.70 else PARTS[1] if at < 0.85 else PARTS[2]
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """One JSON object a line."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+def leaders(texts: Iterable[str], joined: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Each text with one of those that it is joined to, directly or through others."""
+    leader = {text: text for text in texts}
+
+    def find(text: str) -> str:
+        while leader[text] != text:
+            leader[text] = text = leader[leader[text]]
+        return text
+
+    for one, other in joined:
+        leader[find(one)] = find(other)
+    return {text: find(text) for text in leader}
 
 
 def texts(data: Path) -> list[Text]:
@@ -56,18 +62,18 @@ def texts(data: Path) -> list[Text]:
 
 def _all(data: Path) -> Iterator[Text]:
     for name in ("banking77", "clinc150"):
-        for r in rows(data / f"dev/stream_{name}.jsonl.gz"):
+        for r in rows_of(data / f"dev/stream_{name}.jsonl.gz"):
             yield Text(r["q"], name, str(r["cls"]))
     opened = data / "train/open"
     for name in ("hwu64", "dstc11", "nlupp", "snips"):
-        for r in rows(opened / name / "texts.jsonl.gz"):
+        for r in rows_of(opened / name / "texts.jsonl.gz"):
             slots = tuple((str(k), str(v)) for k, v in r.get("slots", ()))
             yield Text(r.get("raw") or r["text"], name, r["cls"], r.get("key", ""), slots)
-    for r in rows(opened / "qald9plus/texts.jsonl.gz"):
+    for r in rows_of(opened / "qald9plus/texts.jsonl.gz"):
         if r["lang"] == "en":
             yield Text(r["text"], "qald", r["cls"], r["cls"])
     for name in ("cast", "mtrag"):
-        for r in rows(opened / name / "conversations.jsonl.gz"):
+        for r in rows_of(opened / name / "conversations.jsonl.gz"):
             whole = r["rewrite"] or (r["last"] if not r["history"] else "")
             if 3 <= len(whole.split()) <= 30:
                 yield Text(whole, name, r["conv"], r["id"])

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from record import machine
+from record import command_of, machine
 
 from cachelayer.semantic.evidence.risk import Prior
 
@@ -41,10 +41,7 @@ fitted without the classes of the stream (benchmarks.decide.train), else the fig
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Register the command."""
-    parser = commands.add_parser(
-        "streams", help="streams of requests with a class each", description=_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = command_of(commands, "streams", "streams of requests with a class each", _HELP)
     parser.add_argument("files", nargs="+", type=Path, help="gzipped lines of {q, cls}")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--part", choices=("tune", "report"), help="only this half of the classes")

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from record import machine
+from record import command_of, machine
 
 from cachelayer.cli.replay.shuffles import Orders, shuffled
 from cachelayer.cli.traces.intervals import exact, percent
@@ -137,10 +137,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "traffic", help="streams of other people's customers", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    parser = command_of(commands, "traffic", "streams of other people's customers", __doc__)
     for name, reader in READERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=Path, help=(reader.__doc__ or "").strip())
     parser.add_argument("--orders", type=int, default=10, help="random orders of each stream (default 10)")

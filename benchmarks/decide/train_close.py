@@ -10,12 +10,12 @@ those that come near. Some twenty minutes on two cores; the tokens of all texts 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from record import parser_of
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.pairs.features import FEATURES
@@ -79,9 +79,7 @@ def traps_by_hand(closely: Trees, first: Trees) -> Floats:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--kept", type=Path, required=True, help="folder for vectors, outside the repository")

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from record import parser_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -206,9 +207,7 @@ def gather(args: argparse.Namespace, further: Sequence[Pair] = ()) -> tuple[list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--kept", type=Path, required=True, help="folder for vectors, outside the repository")

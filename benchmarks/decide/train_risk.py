@@ -9,15 +9,14 @@ of intents, the same with one-edit traps put in, and templates of database quest
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from corpus import rows_of
 from numpy.typing import NDArray
+from record import parser_of
 from sklearn.linear_model import LogisticRegression
 
 from cachelayer.semantic.evidence.neighbours import FEATURES, Shared
@@ -29,6 +28,7 @@ from cachelayer.types import Query
 from .data import Stream, load, vectors
 from .edits import edit, trapped
 from .replay import Shelf
+from .sources import leaders
 
 Floats = NDArray[np.float64]
 WEIGHTS = {"hwu64": 0.3, "dstc11": 0.3, "advising": 0.3, "traps": 0.5}
@@ -96,21 +96,13 @@ def _trapped(draw: Callable[[int], Stream], embed: dict[str, NDArray[np.float32]
 
 def _advising(data: Path, kept: Path) -> Callable[[int], Stream]:
     """Questions to a course catalogue: another value is another answer; some forty templates a stream."""
-    with gzip.open(data / "train/open/pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        pairs = [r for r in map(json.loads, lines) if r["src"] == "advising"]
+    pairs = [r for r in rows_of(data / "train/open/pairs.jsonl.gz") if r["src"] == "advising"]
     group = {r[side]: r["grp"] for r in pairs for side in "ab"}
-    leader = {text: text for text in group}
-
-    def find(text: str) -> str:
-        while leader[text] != text:
-            leader[text] = text = leader[leader[text]]
-        return text
-
-    for r in pairs:
-        if r["same"]:
-            leader[find(r["a"])] = find(r["b"])
+    leader = leaders(group, [(r["a"], r["b"]) for r in pairs if r["same"]])
     texts = sorted(group)
-    stream = Stream("advising", texts, [find(t) for t in texts], vectors(texts, kept / "pairs-advising.npy"))
+    stream = Stream(
+        "advising", texts, [leader[t] for t in texts], vectors(texts, kept / "pairs-advising.npy")
+    )
     names = np.array([group[t] for t in texts])
 
     def draw(seed: int) -> Stream:
@@ -198,9 +190,7 @@ def train(sources: Sequence[Domain], seeds: int) -> Prior:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with dev/ and train/open/")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--out", type=Path, required=True)

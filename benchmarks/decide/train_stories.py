@@ -8,13 +8,13 @@ the scores of traps whose question was kept out of the fit: the risk of a score 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from record import parser_of
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.guards.stories import SAID, Story, covered, repeated
@@ -77,9 +77,7 @@ def fit(x: Floats, same: NDArray[np.bool_]) -> tuple[Floats, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     x, same, folds = measured(TOLD)

@@ -10,13 +10,13 @@ strings of requests; the risk of each score is set on 'tune'.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from record import parser_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -82,9 +82,7 @@ def risk_table(scores: Floats, found: list[TalkPair]) -> Floats:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--kept", type=Path, required=True, help="folder for vectors, outside the repository")

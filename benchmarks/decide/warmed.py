@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from record import machine
+from record import command_of, machine
+
+from cachelayer.cli.traces.intervals import wilson
 
 from .data import Stream, load, vectors
 from .layered import Table, replay
-from .pairs_report import wilson
 
 FAMILIES = Path(__file__).parent / "warmed_families.txt"
 BOUNDS = (0.01, 0.05)
@@ -120,12 +121,7 @@ def measured(stream: Stream, bound: float, runs: int, kept: Path) -> Iterator[st
 
 def add(commands: Any) -> None:
     """The command `warmed`."""
-    parser = commands.add_parser(
-        "warmed",
-        help="traps in a function with a history",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_of(commands, "warmed", "traps in a function with a history", __doc__)
     parser.add_argument("files", nargs="+", type=Path, help="streams that make the history")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
