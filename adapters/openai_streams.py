@@ -17,16 +17,20 @@ Own = Callable[[Any], Any]
 """Makes of a chunk the caller's own."""
 
 
-class AsyncStream(openai.AsyncStream[Any]):
-    """Chunks, recorded or replayed."""
+class _Chunks:
+    """Of a stream, recorded or replayed."""
 
     def __init__(self, chunks: Any, own: Own) -> None:
         self._chunks, self._own = chunks, own
 
     @property
-    def response(self) -> Self:  # type: ignore[override]
+    def response(self) -> Self:
         """What the client's own helpers close where a stream has a response of the server."""
         return self
+
+
+class AsyncStream(_Chunks, openai.AsyncStream[Any]):  # type: ignore[misc]
+    """Of an asynchronous client."""
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -41,16 +45,8 @@ class AsyncStream(openai.AsyncStream[Any]):
     aclose = close
 
 
-class Stream(openai.Stream[Any]):
-    """The same of a plain client."""
-
-    def __init__(self, chunks: Any, own: Own) -> None:
-        self._chunks, self._own = chunks, own
-
-    @property
-    def response(self) -> Self:  # type: ignore[override]
-        """What the client's own helpers close where a stream has a response of the server."""
-        return self
+class Stream(_Chunks, openai.Stream[Any]):  # type: ignore[misc]
+    """Of a plain client."""
 
     def __iter__(self) -> Iterator[Any]:
         return self

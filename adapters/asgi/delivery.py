@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.answers.frozen import Frozen
 from cachelayer.flow.aside import turn
+from cachelayer.flow.readers import nothing
 from cachelayer.keep.call import Call, Landing
 from cachelayer.keep.streams import short
 from cachelayer.types import Outcome, Reason, Source
@@ -98,16 +100,17 @@ class Delivery:
         kept: Frozen | None,
         *,
         live: bool = False,
+        counted: Callable[[], object] = nothing,
     ) -> None:
-        """`kept`: the entry's answer, where the pieces are of one."""
+        """`kept`: the entry's answer, where the pieces are of one. `counted`: called where there is a whole of them."""
         openai = self.served.route.openai
         try:
             media, language, terms, recorded_usage = await self._head(pieces)
             headers = _aged(headers, terms)
             if not self.wanted.stream and openai:
-                await self._send_body(
-                    _JSON, language, headers, replay.as_whole(await self._all(pieces, kept))
-                )
+                body = replay.as_whole(await self._all(pieces, kept))
+                counted()
+                await self._send_body(_JSON, language, headers, body)
                 return
             if self.wanted.usage and not recorded_usage:
                 raise Again
@@ -132,13 +135,8 @@ class Delivery:
 
     async def _ride(self, call: Call, landing: Landing, pieces: AsyncIterator[Any]) -> None:
         """A stream under way to who wants it whole, and is counted once it is known that there is a whole."""
-        try:
-            _, language, terms, _ = await self._head(pieces)
-            body = replay.as_whole(await self._all(pieces, None))
-        finally:
-            await pieces.aclose()  # type: ignore[attr-defined]
-        self.served.engine.delivery.count(call, landing, led=False)
-        await self._send_body(_JSON, language, _aged([self._collapsed(call.misses)], terms), body)
+        count = partial(self.served.engine.delivery.count, call, landing, led=False)
+        await self._send_stream(pieces, [self._collapsed(call.misses)], None, counted=count)
 
     async def _all(self, pieces: AsyncIterator[Any], kept: Frozen | None) -> bytes:
         """The stream to be made whole: of one that is kept events that add to one text are one."""

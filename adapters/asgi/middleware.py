@@ -150,7 +150,7 @@ class CacheLayerMiddleware:
         )  # fmt: skip
         self.app, self.layer = app, layer
         covered = CREDENTIALS if principal is None else getattr(principal, "covers", ())
-        chosen = header_names("vary", vary)
+        chosen = header_names(vary)
         settings = Settings(
             principals=Principals(
                 principal,

@@ -131,13 +131,13 @@ def _of_media(vary: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     return rest if len(types) == 1 and _USUAL.fullmatch(types[0]) else [*rest, (MEDIA, b",".join(types))]
 
 
-def header_names(option: str, given: Iterable[str | bytes]) -> frozenset[bytes]:
+def header_names(given: Iterable[str | bytes]) -> frozenset[bytes]:
     """Names of headers in lower case. Raises ConfigurationError for what is no list of such."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ConfigurationError(
-            option, given, "give a list of names of headers, such as ['accept-language']"
+            "vary", given, "give a list of names of headers, such as ['accept-language']"
         )
-    return frozenset(header_name(option, one) for one in given)
+    return frozenset(header_name("vary", one) for one in given)
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:

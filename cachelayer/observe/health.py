@@ -12,25 +12,27 @@ from .histogram import Histogram
 Clock = Callable[[], float]
 """Monotonic seconds."""
 
+_RECENT, _TYPICAL, _LEAST = 60.0, 3600.0, 100
+"""Seconds of the last minute and of the hour before it; requests in a minute that tell something."""
+
 
 class HitRate:
     """The hit rate of the last minute beside that of the hour before, and whether it fell beyond chance.
 
-    It collapsed where at least `least` requests came within the last minute, five times as many before, and the recent
+    It collapsed where at least 100 requests came within the last minute, five times as many before, and the recent
     rate is below half of the typical one and more than five standard errors away from it.
     """
 
-    def __init__(self, *, recent: float = 60.0, typical: float = 3600.0, least: int = 100) -> None:
-        self._recent, self._typical, self._least = recent, typical, least
+    def __init__(self) -> None:
         self._seen: deque[tuple[float, int, int]] = deque()
 
     def see(self, now: float, hits: int, requests: int) -> None:
         """What was counted in all until `now`, in monotonic seconds."""
         seen = self._seen
-        if seen and now - seen[-1][0] < self._recent / 60:
+        if seen and now - seen[-1][0] < _RECENT / 60:
             return
         seen.append((now, hits, requests))
-        while seen[0][0] < now - self._typical - self._recent:
+        while seen[0][0] < now - _TYPICAL - _RECENT:
             seen.popleft()
 
     def rates(self) -> tuple[float | None, float | None]:
@@ -43,13 +45,13 @@ class HitRate:
             return (0, 0), (0, 0)
         seen = list(self._seen)  # another thread may look, too
         first, last = seen[0], seen[-1]
-        edge = next(s for s in reversed(seen) if s[0] <= last[0] - self._recent or s is first)
+        edge = next(s for s in reversed(seen) if s[0] <= last[0] - _RECENT or s is first)
         return (last[1] - edge[1], last[2] - edge[2]), (edge[1] - first[1], edge[2] - first[2])
 
     @property
     def collapsed(self) -> bool:
         (hits, asked), (old_hits, old_asked) = self._windows()
-        if asked < self._least or old_asked < 5 * self._least:
+        if asked < _LEAST or old_asked < 5 * _LEAST:
             return False
         typical = old_hits / old_asked
         error = math.sqrt(max(typical * (1.0 - typical), 1e-9) / asked)

@@ -36,10 +36,9 @@ class Ranking:
     them; ranked anew, its best are this one's best.
     """
 
-    def __init__(self, *, on: bool, most: int = DOCUMENTS) -> None:
+    def __init__(self, *, on: bool) -> None:
         self.on = on
         """Whether results hold more documents than were asked for; else they are taken in the order that they have."""
-        self._most = most
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def unknown(self, names: Sequence[str], texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -50,7 +49,7 @@ class Ranking:
         """Remember (n, d) float32 vectors of (name, text) documents."""
         for (name, _), vector in zip(documents, vectors, strict=True):
             self._known[name] = vector.copy()
-        while len(self._known) > self._most:
+        while len(self._known) > DOCUMENTS:
             del self._known[next(iter(self._known))]
 
     def order(self, names: Sequence[str], query: NDArray[np.float32]) -> list[int] | None:
