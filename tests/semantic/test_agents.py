@@ -6,6 +6,7 @@ import pytest
 from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards.agents import agents
 from cachelayer.semantic.guards.exchanges import furthered
@@ -13,55 +14,46 @@ from cachelayer.semantic.guards.moods import moods
 from cachelayer.semantic.guards.relations import relations
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("what happens to my data if I cancel?", "what happens to my data if you cancel?"),
-        ("who pays when we break our lease?", "who pays when you break our lease?"),
-        ("can I record my calls?", "can you record my calls?"),
-        ("can I see my location?", "can someone else see my location?"),
-        ("may I sell my data?", "do they sell my data?"),
-        ("am I allowed to share my files?", "are you allowed to share my files?"),
-        ("do I have to report my income?", "do you report my income?"),
-        ("how long do I keep my records?", "how long do you actually keep my records?"),
-        ("can I sell tickets?", "do you sell tickets?"),
-        ("may I deliver pizza?", "will you deliver pizza?"),
-    ],
+@pairs(
+    ("what happens to my data if I cancel?", "what happens to my data if you cancel?"),
+    ("who pays when we break our lease?", "who pays when you break our lease?"),
+    ("can I record my calls?", "can you record my calls?"),
+    ("can I see my location?", "can someone else see my location?"),
+    ("may I sell my data?", "do they sell my data?"),
+    ("am I allowed to share my files?", "are you allowed to share my files?"),
+    ("do I have to report my income?", "do you report my income?"),
+    ("how long do I keep my records?", "how long do you actually keep my records?"),
+    ("can I sell tickets?", "do you sell tickets?"),
+    ("may I deliver pizza?", "will you deliver pizza?"),
 )
 def test_what_another_one_does_is_another_request(one: str, other: str):
     assert apart(agents, one, other) and apart(relations, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("how do I cook rice?", "how do you cook rice?"),
-        ("can I bring a dog?", "can you bring a dog?"),
-        ("can I rent bikes?", "do you rent bikes?"),
-        ("can I get my refund?", "can you give me my refund?"),
-        ("I want to cancel my order", "can you cancel my order?"),
-        ("will I be charged if I cancel my order?", "do you charge me if I cancel my order?"),
-        ("if I cancel, do you keep my data?", "do you keep my data when I cancel?"),
-        ("what do I do if I lost my card?", "can you tell me what to do if I lost my card?"),
-        ("how do I cancel my order?", "I want you to cancel my order"),
-        ("can I", "my you"),
-    ],
+@pairs(
+    ("how do I cook rice?", "how do you cook rice?"),
+    ("can I bring a dog?", "can you bring a dog?"),
+    ("can I rent bikes?", "do you rent bikes?"),
+    ("can I get my refund?", "can you give me my refund?"),
+    ("I want to cancel my order", "can you cancel my order?"),
+    ("will I be charged if I cancel my order?", "do you charge me if I cancel my order?"),
+    ("if I cancel, do you keep my data?", "do you keep my data when I cancel?"),
+    ("what do I do if I lost my card?", "can you tell me what to do if I lost my card?"),
+    ("how do I cancel my order?", "I want you to cancel my order"),
+    ("can I", "my you"),
 )
 def test_you_may_be_anybody_and_one_verb_is_not_another(one: str, other: str):
     assert not apart(agents, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "differ"),
-    [
-        ("can I vote by mail?", "can I register to vote by mail?", True),
-        ("how do I swim faster?", "how do I learn to swim faster?", True),
-        ("do I have to pay?", "do I have to agree to pay?", True),
-        ("how do I close it?", "how do I go to close it?", False),
-        ("I cancel my order", "I want to cancel my order", False),
-        ("the way to do it", "the best way to do it", False),
-        ("go", "I try to go", False),
-    ],
+@pairs(
+    ("can I vote by mail?", "can I register to vote by mail?", True),
+    ("how do I swim faster?", "how do I learn to swim faster?", True),
+    ("do I have to pay?", "do I have to agree to pay?", True),
+    ("how do I close it?", "how do I go to close it?", False),
+    ("I cancel my order", "I want to cancel my order", False),
+    ("the way to do it", "the best way to do it", False),
+    ("go", "I try to go", False),
 )
 def test_an_act_that_comes_first_makes_another_request(one: str, other: str, differ: bool):
     assert apart(furthered, one, other) is differ

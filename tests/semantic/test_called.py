@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import pairs
 
 from cachelayer.semantic.guards.called import called
 from cachelayer.semantic.pairs.verifier import PairVerifier
@@ -32,19 +33,16 @@ def test_a_thing_is_not_what_has_its_name(thing: str, name: str) -> None:
         assert (sure, guard) == (0.0, "names")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("How do I reset the hub?", "How do I reset Hub?"),
-        ("How do I open a python file?", "How do I open a Python file?"),
-        ("How do I sort a list in python?", "How do I sort a list in Python?"),
-        ("how big is a python", "HOW BIG IS PYTHON"),
-        ("Where is the customer portal?", "Where is the Customer Portal?"),
-        ("How do I become a top writer?", "How do I become Top Writer?"),
-        ("What is an apple?", "what is apple"),
-        ("Can I sell an apple?", "Can I sell an Apple watch and an apple?"),
-        ("", "A B"),
-    ],
+@pairs(
+    ("How do I reset the hub?", "How do I reset Hub?"),
+    ("How do I open a python file?", "How do I open a Python file?"),
+    ("How do I sort a list in python?", "How do I sort a list in Python?"),
+    ("how big is a python", "HOW BIG IS PYTHON"),
+    ("Where is the customer portal?", "Where is the Customer Portal?"),
+    ("How do I become a top writer?", "How do I become Top Writer?"),
+    ("What is an apple?", "what is apple"),
+    ("Can I sell an apple?", "Can I sell an Apple watch and an apple?"),
+    ("", "A B"),
 )
 def test_what_is_written_with_a_capital_is_no_name_for_that_alone(one: str, other: str) -> None:
     a, b = read(one, words()), read(other, words())

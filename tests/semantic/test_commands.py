@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.counts import counts
 from cachelayer.semantic.guards.moods import moods
@@ -90,14 +91,11 @@ def test_who_orders_a_thing_to_be_shown_does_not_ask_what_it_is(order: str, ques
     assert apart(moods, order, question) is differ
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "differ"),
-    [
-        ("How many students are there per class?", "How many classes are there per student?", True),
-        ("How many distinct courses do students take?", "Find the number of students who take courses", True),
-        ("How many students are there per class?", "What is the number of students of each class?", False),
-        ("How many people live in Oslo?", "What is the number of inhabitants of Oslo?", False),
-    ],
+@pairs(
+    ("How many students are there per class?", "How many classes are there per student?", True),
+    ("How many distinct courses do students take?", "Find the number of students who take courses", True),
+    ("How many students are there per class?", "What is the number of students of each class?", False),
+    ("How many people live in Oslo?", "What is the number of inhabitants of Oslo?", False),
 )
 def test_what_is_counted_is_not_what_it_is_counted_of(one: str, other: str, differ: bool):
     assert apart(counts, one, other) is differ

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.conversations import Conversations
@@ -177,9 +178,7 @@ def test_chatter_between_turns_changes_nothing(chat: tuple[str, str]) -> None:
         assert 1.0 - judge(SHOP, (*SHOP[:at], *turns(*chat), *SHOP[at:]))[0] <= 0.1
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("the hot one please", "a cold one"), ("coffee", "tea"), ("early", "late")]
-)
+@pairs(("the hot one please", "a cold one"), ("coffee", "tea"), ("early", "late"))
 def test_an_answer_in_words_of_chatter_is_an_answer(one: str, other: str) -> None:
     ask, offer = "Which one would you like?", "Shall I bring it to your room?"
     a, b = turns("I'd like a drink", ask, one, offer), turns("I'd like a drink", ask, other, offer)
@@ -262,8 +261,6 @@ async def test_a_layer_serves_a_question_typed_differently_in_the_same_conversat
         assert not await served(chat(SHOP, "when will it come?"), chat(other, "when will it come?"))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("I have 80€", "I have 80$"), ("It costs 5% more", "It costs 5€ more")]
-)
+@pairs(("I have 80€", "I have 80$"), ("It costs 5% more", "It costs 5€ more"))
 def test_a_turn_that_differs_in_a_sign_alone_is_another_conversation(one: str, other: str) -> None:
     assert judge(turns(one, "I see"), turns(other, "I see"), "what can I buy there") == (0.0, "context")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairs import repeats
+from pairs import pairs, repeats
 
 from cachelayer.semantic.text.given import for_me
 
@@ -30,17 +29,14 @@ def test_an_order_about_a_given_text_is_one_however_politely_it_is_put(one: str,
     assert repeats(one.format(order), other.format(order))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Summarize this article", "Summarize this articles"),
-        ("Translate this text: good morning", "Translate this text: good morning, please"),
-        ("Translate good morning into French", "Translate good morning, please into French"),
-        ("How do you say this text in French?", "How do you say this text in French, please?"),
-        ("Is coffee bad for me?", "Is coffee bad?"),
-        ("Milk is bad for me", "Milk is bad"),
-        ("Choose a gift for me", "Choose a gift for her"),
-    ],
+@pairs(
+    ("Summarize this article", "Summarize this articles"),
+    ("Translate this text: good morning", "Translate this text: good morning, please"),
+    ("Translate good morning into French", "Translate good morning, please into French"),
+    ("How do you say this text in French?", "How do you say this text in French, please?"),
+    ("Is coffee bad for me?", "Is coffee bad?"),
+    ("Milk is bad for me", "Milk is bad"),
+    ("Choose a gift for me", "Choose a gift for her"),
 )
 def test_what_is_shown_or_asked_keeps_its_words(one: str, other: str):
     assert not repeats(one, other) and not repeats(other, one)

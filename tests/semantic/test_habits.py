@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.amounts import degrees
 from cachelayer.semantic.guards.conditions import conditions, mirrored
@@ -20,42 +21,36 @@ from cachelayer.semantic.text.signature import Signature, signature
 Guard = Callable[[Signature, Signature], bool]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("do you ship to Malta?", "did you use to ship to Malta?"),
-        ("where does Serena live?", "where did Serena used to live?"),
-        ("who owns this inn?", "who used to own this inn?"),
-        ("I work at a bank, may I apply?", "I used to work at a bank, may I apply?"),
-        ("is the climate unstable?", "is the climate becoming unstable?"),
-        ("why is the lake salty?", "why is the lake becoming salty?"),
-        ("are rents high in Leeds?", "are rents getting high in Leeds?"),
-        ("is the light blinking?", "is the light supposed to blink?"),
-        ("what will happen if the dam breaks?", "what would happen if the dam had broken?"),
-    ],
+@pairs(
+    ("do you ship to Malta?", "did you use to ship to Malta?"),
+    ("where does Serena live?", "where did Serena used to live?"),
+    ("who owns this inn?", "who used to own this inn?"),
+    ("I work at a bank, may I apply?", "I used to work at a bank, may I apply?"),
+    ("is the climate unstable?", "is the climate becoming unstable?"),
+    ("why is the lake salty?", "why is the lake becoming salty?"),
+    ("are rents high in Leeds?", "are rents getting high in Leeds?"),
+    ("is the light blinking?", "is the light supposed to blink?"),
+    ("what will happen if the dam breaks?", "what would happen if the dam had broken?"),
 )
 def test_as_it_was_or_will_be_is_not_as_it_is(one: str, other: str):
     assert apart(habits, one, other)
     assert apart(relations, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("did Tom use to be a pilot?", "was Tom a pilot once?"),
-        ("what is a colander used to do?", "what do you do with a colander?"),
-        ("can a gift card be used to pay for shipping?", "can I pay for shipping with a gift card?"),
-        ("how do I get used to a new keyboard?", "how do I adapt to a new keyboard?"),
-        ("is it getting colder in May?", "is it becoming colder in May?"),
-        ("why is my phone getting hot?", "why is my phone hot?"),
-        ("is my card getting blocked?", "is my card blocked?"),
-        ("how to become a nurse?", "how do I become a nurse?"),
-        ("how am I supposed to log in?", "how do I log in?"),
-        ("should the light blink?", "is the light supposed to blink?"),
-        ("what is the pay after becoming a pilot?", "what is the pay of a pilot?"),
-        ("what if I have a day to live?", "what would you do if you had a day to live?"),
-        ("what would've happened if the South won?", "what might have happened if the South had won?"),
-    ],
+@pairs(
+    ("did Tom use to be a pilot?", "was Tom a pilot once?"),
+    ("what is a colander used to do?", "what do you do with a colander?"),
+    ("can a gift card be used to pay for shipping?", "can I pay for shipping with a gift card?"),
+    ("how do I get used to a new keyboard?", "how do I adapt to a new keyboard?"),
+    ("is it getting colder in May?", "is it becoming colder in May?"),
+    ("why is my phone getting hot?", "why is my phone hot?"),
+    ("is my card getting blocked?", "is my card blocked?"),
+    ("how to become a nurse?", "how do I become a nurse?"),
+    ("how am I supposed to log in?", "how do I log in?"),
+    ("should the light blink?", "is the light supposed to blink?"),
+    ("what is the pay after becoming a pilot?", "what is the pay of a pilot?"),
+    ("what if I have a day to live?", "what would you do if you had a day to live?"),
+    ("what would've happened if the South won?", "what might have happened if the South had won?"),
 )
 def test_a_habit_in_other_words_is_the_same(one: str, other: str):
     assert not apart(habits, one, other)
@@ -69,13 +64,10 @@ def test_of_two_who_are_named_his_may_be_either_ones():
     assert not owners(*alone)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("did Marta leave Paul", "was Marta left by Paul"),
-        ("does Steven understand Thomas", "is Steven understood by Thomas"),
-        ("did the wave strike the ship", "was the wave struck by the ship"),
-    ],
+@pairs(
+    ("did Marta leave Paul", "was Marta left by Paul"),
+    ("does Steven understand Thomas", "is Steven understood by Thomas"),
+    ("did the wave strike the ship", "was the wave struck by the ship"),
 )
 def test_verbs_that_bend_have_passives_too(one: str, other: str):
     assert apart(relations, one, other)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.pairs.heads import behind_one_head
 from cachelayer.semantic.pairs.verifier import PairVerifier
@@ -27,15 +27,12 @@ def test_one_question_in_two_frames_is_one_behind_a_long_head():
     assert risk(HOUSE + "How do I park there?", HOUSE + "How can I park there?") < 0.01
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (HOUSE + "Is breakfast included?", HOUSE + "Is parking included?"),
-        (
-            HOUSE + "Is breakfast included?",
-            HOUSE.replace("Breakfast is", "Breakfast is not") + "Is breakfast included?",
-        ),
-    ],
+@pairs(
+    (HOUSE + "Is breakfast included?", HOUSE + "Is parking included?"),
+    (
+        HOUSE + "Is breakfast included?",
+        HOUSE.replace("Breakfast is", "Breakfast is not") + "Is breakfast included?",
+    ),
 )
 def test_another_question_and_another_passage_are_not(one: str, other: str):
     assert risk(one, other) > 0.1

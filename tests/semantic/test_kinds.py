@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards import kinds as module
 from cachelayer.semantic.guards.kinds import kinds
@@ -13,33 +13,27 @@ from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.text.signature import signature
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Do you allow dogs in the rooms?", "Are cats welcome at your hotel?"),
-        ("I want to paint my bedroom blue", "Which red paint is good for a bedroom?"),
-        ("Will it rain in Oslo tomorrow?", "Is snow expected tomorrow in Oslo?"),
-        ("How do I claim on my car insurance?", "What do I do to file a travel insurance claim?"),
-        ("Can I cancel by email?", "Is it possible to send the cancellation via letter?"),
-        ("How much is a new clutch?", "What does it cost to replace the battery of my car?"),
-        ("a gift for my brother's birthday", "What should I give my sisters?"),
-    ],
+@pairs(
+    ("Do you allow dogs in the rooms?", "Are cats welcome at your hotel?"),
+    ("I want to paint my bedroom blue", "Which red paint is good for a bedroom?"),
+    ("Will it rain in Oslo tomorrow?", "Is snow expected tomorrow in Oslo?"),
+    ("How do I claim on my car insurance?", "What do I do to file a travel insurance claim?"),
+    ("Can I cancel by email?", "Is it possible to send the cancellation via letter?"),
+    ("How much is a new clutch?", "What does it cost to replace the battery of my car?"),
+    ("a gift for my brother's birthday", "What should I give my sisters?"),
 )
 def test_another_member_of_a_kind_is_another_question(one: str, other: str):
     assert apart(kinds, one, other)
     assert apart(relations, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Do you allow puppies or dogs?", "Are dogs welcome?"),
-        ("Do you take dogs and cats?", "May I bring my cat?"),
-        ("How much is car insurance?", "What does auto insurance cost?"),
-        ("a present for my mom", "What can I give my mother?"),
-        ("Does insurance cover my car?", "Is my life covered by insurance?"),
-        ("I cared for it deeply", "Can I take the bus?"),
-    ],
+@pairs(
+    ("Do you allow puppies or dogs?", "Are dogs welcome?"),
+    ("Do you take dogs and cats?", "May I bring my cat?"),
+    ("How much is car insurance?", "What does auto insurance cost?"),
+    ("a present for my mom", "What can I give my mother?"),
+    ("Does insurance cover my car?", "Is my life covered by insurance?"),
+    ("I cared for it deeply", "Can I take the bus?"),
 )
 def test_the_same_member_by_another_name_or_beside_others_is_no_other(one: str, other: str):
     assert not apart(kinds, one, other)

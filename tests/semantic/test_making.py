@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.pairs.reframed import reframed
 from cachelayer.semantic.pairs.verifier import forbidding, late
@@ -35,30 +36,24 @@ def test_one_thing_is_the_same_however_it_is_ordered(one: str, other: str, made:
     assert not forbidding(a, b, table) and not late(a, b, table)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Write a function in Python that sorts a list", "Write a Python function to sort a list"),
-        ("Write a function to sort a list in Python", "Write a Python function that sorts a list"),
-        ("Write a script that copies all files", "Create a script to copy all files"),
-        ("Write a query to check if a table exists", "Write a query that checks whether a table exists"),
-    ],
+@pairs(
+    ("Write a function in Python that sorts a list", "Write a Python function to sort a list"),
+    ("Write a function to sort a list in Python", "Write a Python function that sorts a list"),
+    ("Write a script that copies all files", "Create a script to copy all files"),
+    ("Write a query to check if a table exists", "Write a query that checks whether a table exists"),
 )
 def test_code_that_does_it_is_code_to_do_it(one: str, other: str):
     table = words()
     assert reframed(read(one, table), read(other, table))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Write a poem about autumn", "Write a story about autumn"),
-        ("Write a poem about autumn", "Write a short poem about autumn"),
-        ("Write a Python function to sort a list", "Write a Java function to sort a list"),
-        ("Write a script that copies all files", "Write a script that moves all files"),
-        ("Write a letter to my landlord", "I need a letter from my landlord"),
-        ("Write an email", "I need an email address"),
-    ],
+@pairs(
+    ("Write a poem about autumn", "Write a story about autumn"),
+    ("Write a poem about autumn", "Write a short poem about autumn"),
+    ("Write a Python function to sort a list", "Write a Java function to sort a list"),
+    ("Write a script that copies all files", "Write a script that moves all files"),
+    ("Write a letter to my landlord", "I need a letter from my landlord"),
+    ("Write an email", "I need an email address"),
 )
 def test_another_thing_is_not(one: str, other: str):
     table = words()

@@ -6,6 +6,7 @@ import pytest
 from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards.plain import identifiers, veto
 from cachelayer.semantic.text.marks import formal
@@ -90,25 +91,19 @@ def test_a_sign_of_money_behind_its_number_is_its_unit(other: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("the best movies / series of 1999", "the best movies, series of 1999"),
-        ("what are good shows/ plays", "what are good shows, plays"),
-    ],
+@pairs(
+    ("the best movies / series of 1999", "the best movies, series of 1999"),
+    ("what are good shows/ plays", "what are good shows, plays"),
 )
 def test_a_stroke_between_words_is_no_sign(one: str, other: str):
     assert not apart(identifiers, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("what is x / y", "what is x y"),
-        ("what is 7 / 8", "what is 7 8"),
-        ("open /etc/hosts", "open etc/hosts"),
-        ("revenue / costs", "revenue * costs"),
-    ],
+@pairs(
+    ("what is x / y", "what is x y"),
+    ("what is 7 / 8", "what is 7 8"),
+    ("open /etc/hosts", "open etc/hosts"),
+    ("revenue / costs", "revenue * costs"),
 )
 def test_elsewhere_a_stroke_is_one(one: str, other: str):
     assert apart(identifiers, one, other)

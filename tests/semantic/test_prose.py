@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pairs import pairs
 
 from cachelayer.semantic.answers import is_prose
 from cachelayer.semantic.evidence.neighbours import Shared
@@ -135,26 +136,20 @@ def test_labels_numbers_json_and_code_are_never_compared_by_meaning() -> None:
 FORM = "Thank you for asking about your account. Please follow the procedure called {} and wait for our confirmation."
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("exchange rate", "wrong exchange rate for cash withdrawal"),
-        ("card payment fee charged", "extra charge on a statement"),
-        ("verify my identity", "edit personal details"),
-    ],
+@pairs(
+    ("exchange rate", "wrong exchange rate for cash withdrawal"),
+    ("card payment fee charged", "extra charge on a statement"),
+    ("verify my identity", "edit personal details"),
 )
 def test_a_template_filled_in_otherwise_is_another_answer(one: str, other: str) -> None:
     """Its vectors are nearly equal, and the more words it holds the nearer."""
     assert related(FORM.format(one), FORM.format(other)) == APART
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (ANSWER, f"Sure! {ANSWER}"),
-        (ANSWER, f"{ANSWER} Anything else?"),
-        (ANSWER, ANSWER.replace("wait 3 days", "wait for the 3 days")),
-    ],
+@pairs(
+    (ANSWER, f"Sure! {ANSWER}"),
+    (ANSWER, f"{ANSWER} Anything else?"),
+    (ANSWER, ANSWER.replace("wait 3 days", "wait for the 3 days")),
 )
 def test_what_is_said_before_or_after_and_small_words_make_no_other_answer(one: str, other: str) -> None:
     assert related(one, other) == ONE

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic import guards
 from cachelayer.semantic.guards.plain import dates
@@ -15,27 +16,21 @@ from cachelayer.semantic.text.manners import PLEASE
 from cachelayer.semantic.text.signature import signature
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("What is on today's menu?", "What is on tomorrow's menu?"),
-        ("the minutes of Tuesday's meeting", "the minutes of Wednesday's meeting"),
-        ("summarize last week's report", "summarize this week's report"),
-        ("May's first week", "June's first week"),
-    ],
+@pairs(
+    ("What is on today's menu?", "What is on tomorrow's menu?"),
+    ("the minutes of Tuesday's meeting", "the minutes of Wednesday's meeting"),
+    ("summarize last week's report", "summarize this week's report"),
+    ("May's first week", "June's first week"),
 )
 def test_another_day_is_told_in_its_possessive_form_too(one: str, other: str):
     assert apart(dates, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("What is on today's menu?", "What is on the menu today?"),
-        ("this year's budget", "the budget of this year"),
-        ("is it closed this wk", "Is it closed this week?"),
-        ("a table for tonite", "a table for tonight"),
-    ],
+@pairs(
+    ("What is on today's menu?", "What is on the menu today?"),
+    ("this year's budget", "the budget of this year"),
+    ("is it closed this wk", "Is it closed this week?"),
+    ("a table for tonite", "a table for tonight"),
 )
 def test_the_same_day_in_another_form_is_no_conflict(one: str, other: str):
     assert not apart(dates, one, other)

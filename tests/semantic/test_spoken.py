@@ -6,6 +6,7 @@ import pytest
 from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards.plain import negation, numbers
 from cachelayer.semantic.text.signature import signature
@@ -71,28 +72,22 @@ def test_a_time_in_words_is_that_in_digits(hour: int, minutes: int, digits: bool
     assert words.numbers == signature(f"wake me at {hour}:{minutes}").numbers
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("meet me at quarter to five", "meet me at quarter past five"),
-        ("the alarm is for ten past seven", "the alarm is for ten to seven"),
-        ("half an hour before it starts", "an hour before it starts"),
-        ("half a dozen rolls", "a dozen rolls"),
-        ("a timer for two and a half hours", "a timer for two hours"),
-    ],
+@pairs(
+    ("meet me at quarter to five", "meet me at quarter past five"),
+    ("the alarm is for ten past seven", "the alarm is for ten to seven"),
+    ("half an hour before it starts", "an hour before it starts"),
+    ("half a dozen rolls", "a dozen rolls"),
+    ("a timer for two and a half hours", "a timer for two hours"),
 )
 def test_other_times_and_halves_are_other_numbers(one: str, other: str):
     assert apart(numbers, one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("an hour and a half of yoga", "90 minutes of yoga"),
-        ("1.5 hours of yoga", "90 minutes of yoga"),
-        ("for half a year", "for 6 months"),
-        ("what's my routing no.", "what's my routing number"),
-    ],
+@pairs(
+    ("an hour and a half of yoga", "90 minutes of yoga"),
+    ("1.5 hours of yoga", "90 minutes of yoga"),
+    ("for half a year", "for 6 months"),
+    ("what's my routing no.", "what's my routing number"),
 )
 def test_the_same_said_otherwise_is_the_same(one: str, other: str):
     assert not apart(numbers, one, other)
