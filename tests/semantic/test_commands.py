@@ -16,7 +16,9 @@ from cachelayer.semantic.text.words import words
 from cachelayer.types import Candidate, Query
 
 VECTOR = np.zeros(4, np.float32)
-SAME = [
+
+
+@pairs(
     ("List the risks of fasting", "What are the risks of fasting?"),
     ("Tell me the capital of Peru", "What's the capital of Peru?"),
     ("Can you list the side effects of ibuprofen?", "What are the side effects of ibuprofen?"),
@@ -43,8 +45,15 @@ SAME = [
     ("What is the number of guests who smoke?", "How many guests smoke?"),
     ("For each country, what is the average height?", "What is the average height for each country?"),
     ("Which country has the greatest number of airports?", "Which country has the most airports?"),
-]
-OTHER = [
+)
+def test_a_command_is_the_question_that_it_asks(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reframed(a, b) and reframed(b, a)
+    ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
+    assert sure > 0.99 and not guard
+
+
+@pairs(
     ("List all customers in Norway", "List some customers in Norway"),
     ("List 5 risks of fasting", "What are the risks of fasting?"),
     ("Name all the planets", "Name one of the planets"),
@@ -59,18 +68,7 @@ OTHER = [
     ("How many members are there in Texas?", "How many members are there in total?"),
     ("What is the name of the kid?", "What is the name of the movie Kid?"),
     ("What is the title of the film?", "What is the title of the movie?"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_a_command_is_the_question_that_it_asks(one: str, other: str):
-    a, b = read(one, words()), read(other, words())
-    assert reframed(a, b) and reframed(b, a)
-    ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
-    assert sure > 0.99 and not guard
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER)
+)
 def test_a_command_of_something_else_is_another_question(one: str, other: str):
     a, b = read(one, words()), read(other, words())
     assert not reframed(a, b) and not reframed(b, a)

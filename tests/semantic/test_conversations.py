@@ -73,15 +73,12 @@ def test_conversations_too_long_to_be_compared_at_once_are_different_ones() -> N
     assert len(verifier._readings) <= 2, "none of their turns was read"
 
 
-SAID = [
+@pairs(
     ("I got an email from the bank", "I got an email to the bank"),
     ("my income is over 3000 euros", "my income is up to 3000 euros"),
     ("my list is [1, 2]", "my list is (1, 2)"),
     ("I was a nurse", "I will be a nurse"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAID)
+)
 def test_small_words_and_marks_of_earlier_turns_are_heard(one: str, other: str) -> None:
     p, guard = judge(turns(one, "I see."), turns(other, "I see."))
     assert 1.0 - p > 0.1
@@ -93,14 +90,11 @@ def test_small_talk_changes_nothing() -> None:
     assert 1.0 - judge(SHOP, chatty)[0] <= 0.1
 
 
-FRAMED = [
+@pairs(
     ("Show sales by month", "Can you show me sales by month?"),
     ("How do I install it?", "How can I install it?"),
     ("Write a function in Python that sorts a list", "I need a Python function to sort a list"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), FRAMED)
+)
 def test_earlier_turns_in_another_frame_change_nothing(one: str, other: str) -> None:
     before, now = (turns(said, "Here it is.", "now sorted", "Done.") for said in (one, other))
     p, _ = judge(before, now, "in red please")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.figures import figures
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("total sales by region in 2023", "average sales by region in 2023"),
     ("what is the average rent in Berlin", "what is the maximum rent in Berlin"),
     ("revenue by month", "cumulative revenue by month"),
@@ -23,8 +24,15 @@ OTHER = [
         "the capitals of states that border Texas",
         "the capital of the state that borders the state that borders Texas",
     ),
-]
-SAME = [
+)
+def test_another_figure_a_narrower_list_and_the_other_side_of_a_window_are_other_requests(
+    one: str, other: str
+) -> None:
+    assert apart(figures, one, other)
+    assert apart(relations, one, other)
+
+
+@pairs(
     ("total sales by region", "sum of sales per region"),
     ("the largest number of users", "the maximum number of users"),
     ("how much does an elephant weigh", "what does the average adult elephant weigh"),
@@ -41,17 +49,6 @@ SAME = [
     ("show me my last five transactions", "list my five most recent transactions"),
     ("orders older than 30 days", "orders that are more than 30 days old"),
     ("orders older than 30 days", "orders not from the last 30 days"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_another_figure_a_narrower_list_and_the_other_side_of_a_window_are_other_requests(
-    a: str, b: str
-) -> None:
-    assert figures(signature(a), signature(b)) and figures(signature(b), signature(a))
-    assert relations(signature(a), signature(b))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_the_same_figure_and_the_same_rows_in_other_words_are_not(a: str, b: str) -> None:
-    assert not figures(signature(a), signature(b)) and not figures(signature(b), signature(a))
+)
+def test_the_same_figure_and_the_same_rows_in_other_words_are_not(one: str, other: str) -> None:
+    assert not apart(figures, one, other)

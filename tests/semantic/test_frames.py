@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import pairs
 
 from cachelayer.semantic.pairs.verifier import PairVerifier, reframed
 from cachelayer.semantic.text.reading import read
@@ -66,7 +67,21 @@ SAME = [
     ("How do I look after an old dog?", "How do I take care of an old dog?"),
     ("Where is the check-in desk?", "Where is the check in desk?"),
 ]
-OTHER = [
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_a_question_in_two_frames_is_one(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reframed(a, b) and reframed(b, a)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_it_is_as_sure_as_the_same_words_are(one: str, other: str):
+    ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
+    assert sure > 0.99 and not guard
+
+
+@pairs(
     ("How do I install the driver?", "How can I install the drivers on Linux?"),
     ("How do I install the driver?", "Can I install the driver?"),
     ("How do I verify a customer?", "How do you verify a customer?"),
@@ -121,22 +136,7 @@ OTHER = [
     ("What is the fee per month?", "What is the fee this month?"),
     ("How do I register a car?", "How do I sign up a car?"),
     ("What is this movie character?", "What is this character?"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_a_question_in_two_frames_is_one(one: str, other: str):
-    a, b = read(one, words()), read(other, words())
-    assert reframed(a, b) and reframed(b, a)
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_it_is_as_sure_as_the_same_words_are(one: str, other: str):
-    ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
-    assert sure > 0.99 and not guard
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER)
+)
 def test_what_differs_besides_the_frame_is_another_question(one: str, other: str):
     a, b = read(one, words()), read(other, words())
     assert not reframed(a, b) and not reframed(b, a)

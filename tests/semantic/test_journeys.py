@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.journeys import journeys
-from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("flights from bern to rome", "nonstop flights from bern to rome"),
     ("fares between bern and rome", "could you tell me the cheapest fare from bern to rome"),
     ("what airlines go from bern to rome", "what are the flights from bern to rome"),
@@ -22,8 +23,12 @@ OTHER = [
     ("how can i get from bern west to rome", "from bern to rome"),
     ("directions from bern to rome", "directions from bern to rome on foot"),
     ("I want to fly with Swiss. Is there a oneway ticket?", "Is there a round trip flight with Swiss?"),
-]
-SAME = [
+)
+def test_a_journey_of_which_more_is_said_is_another(one: str, other: str) -> None:
+    assert apart(journeys, one, other)
+
+
+@pairs(
     ("list flights between bern and rome", "what are the flights from bern to rome"),
     ("do you have a swiss flight from bern to rome", "which swiss airlines flights go from bern to rome"),
     ("what is the earliest flight from bern to rome", "show me the first flight from bern to rome"),
@@ -37,14 +42,6 @@ SAME = [
     ("can i change the date of my flight to rome", "is it possible to move my flight to rome to another day"),
     ("how do i get rid of flies", "what helps against flies in the kitchen"),
     ("how do i train a dog", "how can a dog be trained"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_a_journey_of_which_more_is_said_is_another(a: str, b: str) -> None:
-    assert journeys(signature(a), signature(b)) and journeys(signature(b), signature(a))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_how_a_journey_is_asked_for_says_nothing(a: str, b: str) -> None:
-    assert not journeys(signature(a), signature(b)) and not journeys(signature(b), signature(a))
+)
+def test_how_a_journey_is_asked_for_says_nothing(one: str, other: str) -> None:
+    assert not apart(journeys, one, other)

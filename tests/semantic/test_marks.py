@@ -12,7 +12,8 @@ from cachelayer.semantic.guards.plain import identifiers, veto
 from cachelayer.semantic.text.marks import formal
 from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("why does len(xs) fail", "why does len[xs] fail"),
     ("what is xs[2:]", "what is xs[:2]"),
     ("is [3, 4] hashable", "is (3, 4) hashable"),
@@ -42,8 +43,12 @@ OTHER = [
     ("what does k-- return", "what does k++ return"),
     ("run it at 15 2 * * 3", "run it at 2 15 * * 3"),
     ("is 030 55 44 his number?", "is 030 44 55 his number?"),
-]
-SAME = [
+)
+def test_marks_of_formal_text_are_no_habit_of_writing(one: str, other: str) -> None:
+    assert veto(signature(one), signature(other)) == veto(signature(other), signature(one)) == "identifiers"
+
+
+@pairs(
     ("where is the exit (the big one)?", "where is the exit, the big one"),
     ("which item(s) are missing", "which items are missing"),
     ("what is the VAT - and when?", "what is the VAT and when"),
@@ -63,17 +68,9 @@ SAME = [
     ("a million stars", "1000000 stars"),
     ("two hundred thousand bees", "200,000 bees"),
     ("fetch HTTP://Example.com/docs", "fetch http://example.com/docs."),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_marks_of_formal_text_are_no_habit_of_writing(a: str, b: str) -> None:
-    assert veto(signature(a), signature(b)) == veto(signature(b), signature(a)) == "identifiers"
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_marks_of_prose_are_a_habit_of_writing(a: str, b: str) -> None:
-    assert veto(signature(a), signature(b)) == ""
+)
+def test_marks_of_prose_are_a_habit_of_writing(one: str, other: str) -> None:
+    assert veto(signature(one), signature(other)) == ""
 
 
 @given(st.text("abz ,.!?'\n", max_size=60))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-from pairs import judge, repeats
+from pairs import judge, pairs, repeats
 
-OTHER = [
+
+@pairs(
     ("Fix the punctuation: where are you", "Fix the punctuation: where are you?"),
     ("Proofread this: No I can not go", "Proofread this: No, I can not go"),
     ("Capitalize correctly: i live in paris", "Capitalize correctly: I live in Paris"),
@@ -25,8 +25,13 @@ OTHER = [
     ("Is it spelled seperate?", "is it spelled separate"),
     ("what does ; do in a shell", "what does , do in a shell"),
     ("When should I use \u201c and \u201d in a text", "When should I use \u2018 and \u2019 in a text"),
-]
-SAME = [
+)
+def test_another_comma_capital_or_mark_is_another_example(one: str, other: str) -> None:
+    assert judge(one, other)[0] == judge(other, one)[0] == 0.0
+    assert not repeats(one, other)
+
+
+@pairs(
     ("how do i turn off grammar checking in word", "How do I turn off grammar checking in Word?"),
     ("Check grammar: Its a nice day", "check grammar: Its a nice day"),
     ('When do I need a comma before "and"?', 'when do I need a comma before "and"'),
@@ -36,15 +41,6 @@ SAME = [
     ("I have two letters: how do i send them", "i have two letters, how do I send them?"),
     ("How do you spell accomodate?", "How do you spell accommodate?"),
     ("What does definately mean?", "What does definitely mean?"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_another_comma_capital_or_mark_is_another_example(a: str, b: str) -> None:
-    assert judge(a, b)[0] == judge(b, a)[0] == 0.0
-    assert not repeats(a, b)
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_the_same_habits_mean_nothing_where_nothing_is_shown(a: str, b: str) -> None:
-    assert judge(a, b)[0] > 0.99 < judge(b, a)[0]
+)
+def test_the_same_habits_mean_nothing_where_nothing_is_shown(one: str, other: str) -> None:
+    assert judge(one, other)[0] > 0.99 < judge(other, one)[0]

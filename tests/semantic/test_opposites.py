@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
-from pairs import judge
+from pairs import judge, pairs
 
 from cachelayer.semantic.guards.phrases import phrases
 from cachelayer.semantic.guards.relations import relations
@@ -40,7 +41,14 @@ TENSES = [
     ("which bands came to town", "which bands are coming to town"),
     ("what did the mill make, it made flour", "what does the mill make, it makes flour"),
 ]
-SAME = [
+
+
+@pytest.mark.parametrize(("a", "b"), [*PHRASES, *WORDS, *TENSES])
+def test_the_contrary_is_never_served_whatever_the_similarity(a: str, b: str) -> None:
+    assert judge(a, b)[0] == judge(b, a)[0] == 0.0
+
+
+@pairs(
     ("invite everybody apart from Kim", "invite everybody except Kim"),
     ("may I swim prior to the exam", "may I swim before the exam"),
     ("will they pay although it rained", "will they pay even though it rained"),
@@ -49,17 +57,9 @@ SAME = [
     ("tea without lemon", "tea w/o lemon"),
     ("as soon as it is open, call me", "once it is open, call me"),
     ("which bands came to town", "which bands have come to town"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), [*PHRASES, *WORDS, *TENSES])
-def test_the_contrary_is_never_served_whatever_the_similarity(a: str, b: str) -> None:
-    assert judge(a, b)[0] == judge(b, a)[0] == 0.0
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_other_words_for_the_same_are_left_to_the_trees(a: str, b: str) -> None:
-    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+)
+def test_other_words_for_the_same_are_left_to_the_trees(one: str, other: str) -> None:
+    assert not apart(relations, one, other)
 
 
 def test_opposites_are_so_from_either_side_and_none_is_its_own() -> None:

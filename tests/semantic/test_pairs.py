@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.protocols import Verifier
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
@@ -74,7 +75,7 @@ def test_facts_forbid_whatever_the_similarity(guard: str) -> None:
             assert judge(a, b, 0.9999) == (0.0, guard)
 
 
-REPEATS = [
+@pairs(
     ("How do I renew my library card?", "how do i renew my library card"),
     ("How do I renew my library card?", "Hi, how do I renew my library card please?"),
     ("How do I renew my library card?", "How do I renew my libary card?"),
@@ -82,12 +83,9 @@ REPEATS = [
     ("Is 7km too far to walk?", "is 7 km too far to walk"),
     ("Is a loan of 12,000 euros too much?", "is a loan of 12000 euros too much"),
     ("Can I return shoes that I bought online?", "Could I return shoes that I bought online"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), REPEATS)
-def test_near_repeats_are_served_at_five_percent(a: str, b: str) -> None:
-    assert 1.0 - judge(a, b)[0] <= 0.05
+)
+def test_near_repeats_are_served_at_five_percent(one: str, other: str) -> None:
+    assert 1.0 - judge(one, other)[0] <= 0.05
 
 
 def test_a_foreign_text_is_served_to_its_repeat_alone() -> None:
@@ -109,7 +107,7 @@ def test_who_does_what_in_another_language_is_told_by_the_order_of_its_words(a: 
     assert judge(a, b, 0.99)[0] == judge(b, a, 0.99)[0] == 0.0
 
 
-FOREIGN = [
+@pairs(
     ("Annuler ma commande", "Confirmer ma commande"),
     ("abra a conta", "feche a conta"),
     ("cancelar mi pedido", "confirmar mi pedido"),
@@ -117,15 +115,12 @@ FOREIGN = [
     ("zamknij moje konto", "otwórz moje konto"),
     ("как дела", "какие дела"),
     ("今天天气怎么样", "明天天气怎么样"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), FOREIGN)
+)
 def test_texts_in_other_languages_that_differ_in_a_word_are_refused_whatever_the_similarity(
-    a: str, b: str
+    one: str, other: str
 ) -> None:
-    assert judge(a, b, 0.99) == (0.0, "language")
-    assert judge(a, a.lower() + " ?", 0.99)[0] > 0.9
+    assert judge(one, other, 0.99) == (0.0, "language")
+    assert judge(one, one.lower() + " ?", 0.99)[0] > 0.9
 
 
 @pytest.mark.parametrize("text", ["how do I grow basil indoors", "track my FedEx parcel", "who is Zbigniew?"])

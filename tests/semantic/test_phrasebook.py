@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards.moods import moods
 from cachelayer.semantic.pairs.verifier import forbidding, late, reframed
@@ -30,7 +31,42 @@ FILLED = {
     "place": "in africa",
     "rest": "",
 }
-SAME = [
+
+
+@pytest.mark.parametrize(("said", "beside"), PHRASES, ids=lambda x: str(x)[:60])
+def test_each_phrase_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
+    if beside.one and "$" in str(said):
+        return  # nothing may stand behind it
+    phrases = [each.strip(" ^$").split() for each in said]
+    assert len({unvaried([*phrase, *sorted(beside.one)[:1]]) for phrase in phrases}) == 1
+
+
+@pytest.mark.parametrize(("said", "beside"), SENTENCES, ids=lambda x: str(x)[:60])
+def test_each_sentence_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
+    kinds = {name: kind for one in said for name, kind in SLOT.findall(one) if kind}
+
+    def filled(slot: re.Match[str]) -> str:
+        kind = kinds.get(slot[1], "")
+        if kind == "" and beside.one:
+            return min(beside.one)
+        return FILLED.get(kind, kind.split("/")[0].replace("_", " "))
+
+    assert len({unvaried(SLOT.sub(filled, one).split()) for one in said}) == 1
+
+
+def test_each_word_of_a_line_is_written_as_in_the_texts_that_it_is_looked_for_in():
+    for said, beside in lines(TEXT):
+        asked = [*beside.one, *beside.none]
+        for one in [*said, *asked]:
+            choices = [kind.replace("_", " ") for _, kinds in SLOT.findall(one) for kind in kinds.split("/")]
+            for phrase in [SLOT.sub("zebras", one), *choices]:
+                parts = [FORMS.get(word, word) for word in phrase.strip(" ^$").split()]
+                text = f"yesterday zebras {phrase.strip(' ^$')} again"
+                left = core(text, signature(text).words, words().spelling)
+                assert " ".join(parts) in " ".join(FORMS.get(word, word) for word in left), phrase
+
+
+@pairs(
     ("Turn on the lights", "Switch the lights on"),
     ("My flight was canceled", "My flight got cancelled"),
     ("Is the bar open this evening?", "Is the bar open tonight?"),
@@ -87,8 +123,14 @@ SAME = [
     ("How long is the warranty on the tent?", "What is the warranty period on the tent?"),
     ("When is the town library open?", "What are the town library's opening hours?"),
     ("Can I check out late?", "Is late check-out possible?"),
-]
-OTHER = [
+)
+def test_what_says_the_same_is_read_as_one_and_no_guard_objects(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reframed(a, b) and reframed(b, a)
+    assert not forbidding(a, b, words()) and not late(a, b, words())
+
+
+@pairs(
     ("Turn on the lights", "Turn up the lights"),
     ("When does the sale start?", "When is the sale over?"),
     ("movies like With No Mercy", "movies like Without Mercy"),
@@ -159,50 +201,7 @@ OTHER = [
     ("drop table movies", "drop table films"),
     ("What does sudo reboot do?", "What does sudo restart do?"),
     ("When was Someone Like You released?", "When was Somebody Like You released?"),
-]
-
-
-@pytest.mark.parametrize(("said", "beside"), PHRASES, ids=lambda x: str(x)[:60])
-def test_each_phrase_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
-    if beside.one and "$" in str(said):
-        return  # nothing may stand behind it
-    phrases = [each.strip(" ^$").split() for each in said]
-    assert len({unvaried([*phrase, *sorted(beside.one)[:1]]) for phrase in phrases}) == 1
-
-
-@pytest.mark.parametrize(("said", "beside"), SENTENCES, ids=lambda x: str(x)[:60])
-def test_each_sentence_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
-    kinds = {name: kind for one in said for name, kind in SLOT.findall(one) if kind}
-
-    def filled(slot: re.Match[str]) -> str:
-        kind = kinds.get(slot[1], "")
-        if kind == "" and beside.one:
-            return min(beside.one)
-        return FILLED.get(kind, kind.split("/")[0].replace("_", " "))
-
-    assert len({unvaried(SLOT.sub(filled, one).split()) for one in said}) == 1
-
-
-def test_each_word_of_a_line_is_written_as_in_the_texts_that_it_is_looked_for_in():
-    for said, beside in lines(TEXT):
-        asked = [*beside.one, *beside.none]
-        for one in [*said, *asked]:
-            choices = [kind.replace("_", " ") for _, kinds in SLOT.findall(one) for kind in kinds.split("/")]
-            for phrase in [SLOT.sub("zebras", one), *choices]:
-                parts = [FORMS.get(word, word) for word in phrase.strip(" ^$").split()]
-                text = f"yesterday zebras {phrase.strip(' ^$')} again"
-                left = core(text, signature(text).words, words().spelling)
-                assert " ".join(parts) in " ".join(FORMS.get(word, word) for word in left), phrase
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_what_says_the_same_is_read_as_one_and_no_guard_objects(one: str, other: str):
-    a, b = read(one, words()), read(other, words())
-    assert reframed(a, b) and reframed(b, a)
-    assert not forbidding(a, b, words()) and not late(a, b, words())
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER)
+)
 def test_what_says_something_else_is_not(one: str, other: str):
     a, b = read(one, words()), read(other, words())
     assert not reframed(a, b) and not reframed(b, a)

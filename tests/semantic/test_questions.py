@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.plain import antonyms, question
 from cachelayer.semantic.text.signature import signature
 
-SAME = [
+
+@pairs(
     ("what time does the bakery shut", "when does the bakery shut"),
     ("in what year was Haydn born", "when was Haydn born"),
     ("what does a canoe cost", "how much is a canoe"),
@@ -21,8 +23,12 @@ SAME = [
     ("what's the rent of a barge", "how much is the rent of a barge"),
     ("what is the distance to the moon", "how far is the moon"),
     ("how much salt does it need", "how many grams of salt does it need"),
-]
-OTHER = [
+)
+def test_one_question_is_asked_in_several_ways(one: str, other: str) -> None:
+    assert signature(one).question == signature(other).question
+
+
+@pairs(
     ("what is a notice period", "how long is the notice period"),
     ("what is the deposit for", "how much is the deposit"),
     ("what day of the week is it on", "when is it"),
@@ -31,17 +37,9 @@ OTHER = [
     ("what time is it", "how is it"),
     ("what is the reason to fly", "what is the way to fly"),
     ("how much does a canoe cost", "what does a canoe weigh"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_one_question_is_asked_in_several_ways(a: str, b: str) -> None:
-    assert signature(a).question == signature(b).question
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_another_question_is_told_apart(a: str, b: str) -> None:
-    assert question(signature(a), signature(b)) and question(signature(b), signature(a))
+)
+def test_another_question_is_told_apart(one: str, other: str) -> None:
+    assert apart(question, one, other)
 
 
 def test_into_is_no_opposite_of_to() -> None:

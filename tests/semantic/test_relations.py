@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
-from pairs import judge
+from pairs import judge, pairs
 
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("tents up to 90 euros", "tents over 90 euros"),
     ("tents below 90 euros", "tents for 90 euros"),
     ("tickets for at least 4 people", "tickets for up to 4 people"),
@@ -30,8 +31,13 @@ OTHER = [
     ("did she invite him", "did he invite her"),
     ("we paid them", "they paid us"),
     ("whom did she phone", "who phoned her"),
-]
-SAME = [
+)
+def test_another_relation_forbids_whatever_the_similarity(one: str, other: str) -> None:
+    assert apart(relations, one, other)
+    assert judge(one, other, 0.999)[0] == judge(other, one, 0.999)[0] == 0.0
+
+
+@pairs(
     ("how do I earn money from a blog", "how can I earn money with a blog"),
     ("flights Oslo to Rome", "flights from Oslo to Rome"),
     ("they charged me twice", "I was charged twice"),
@@ -43,18 +49,9 @@ SAME = [
     ("is it open on Sunday", "is it open Sundays"),
     ("around 30 guests come", "about 30 guests come"),
     ("a question about my bill", "a question on my bill"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_another_relation_forbids_whatever_the_similarity(a: str, b: str) -> None:
-    assert relations(signature(a), signature(b))
-    assert judge(a, b, 0.999)[0] == judge(b, a, 0.999)[0] == 0.0
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_another_wording_of_one_relation_is_left_to_the_trees(a: str, b: str) -> None:
-    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+)
+def test_another_wording_of_one_relation_is_left_to_the_trees(one: str, other: str) -> None:
+    assert not apart(relations, one, other)
 
 
 def test_the_guard_is_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import pairs
 
 from cachelayer.semantic.pairs.reordered import reordered
 from cachelayer.semantic.pairs.verifier import PairVerifier
@@ -29,7 +30,15 @@ SAME = [
     ("how long is it to drive from Rome to Paris", "how long is it to drive to Paris from Rome"),
     ("trains from Rome to Paris at night", "trains to Paris from Rome at night"),
 ]
-OTHER = [
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_order_of_two_things_says_nothing(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reordered(a, b) and reordered(b, a)
+
+
+@pairs(
     (
         "the exchange rate between the dollar and the euro",
         "the exchange rate between the euro and the dollar",
@@ -50,16 +59,7 @@ OTHER = [
     ("how far is it by bike from Rome to Paris", "how far is it by bike from Paris to Rome"),
     ("is Ann opposed to Bob", "is Bob opposed to Ann"),
     ("how close to winning is Ann", "is Ann close to winning how"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_the_order_of_two_things_says_nothing(one: str, other: str):
-    a, b = read(one, words()), read(other, words())
-    assert reordered(a, b) and reordered(b, a)
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER)
+)
 def test_the_order_counts_where_it_may_be_meant(one: str, other: str):
     a, b = read(one, words()), read(other, words())
     assert not reordered(a, b) and not reordered(b, a)

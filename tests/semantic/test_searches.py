@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.searches import searches
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.signature import signature
 from cachelayer.types import Candidate, Query, Turn
 
-OTHER = [
+
+@pairs(
     ("lasagna recipe", "vegan lasagna recipe"),
     ("hotels in rome", "find pet friendly hotels in rome"),
     ("hotels in rome", "i'm looking for hotels in rome with a pool"),
@@ -23,8 +25,12 @@ OTHER = [
     ("could you set a timer", "set a timer for pasta"),
     ("change lights to pink", "can you change the bedroom lights to pink"),
     ("are there any cafes in prague", "cafes in prague with wifi"),
-]
-SAME = [
+)
+def test_a_search_of_which_more_is_said_is_another(one: str, other: str) -> None:
+    assert apart(searches, one, other)
+
+
+@pairs(
     ("hotels in rome", "show me some good hotels in rome please"),
     ("hotels in rome", "rome hotels"),
     ("red running shoes", "where can i buy red running shoes online"),
@@ -38,17 +44,9 @@ SAME = [
     ("my card was stolen", "my card was stolen abroad"),
     ("what is a cell", "what is a biological cell"),
     ("is there life on mars", "is there any microbial life on mars"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_a_search_of_which_more_is_said_is_another(a: str, b: str) -> None:
-    assert searches(signature(a), signature(b)) and searches(signature(b), signature(a))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_what_only_asks_makes_no_other_search_and_questions_are_none(a: str, b: str) -> None:
-    assert not searches(signature(a), signature(b)) and not searches(signature(b), signature(a))
+)
+def test_what_only_asks_makes_no_other_search_and_questions_are_none(one: str, other: str) -> None:
+    assert not apart(searches, one, other)
 
 
 def test_requests_that_stand_by_themselves_are_told_apart_so_and_replies_in_a_conversation_are_not() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import pairs
 
 from cachelayer.semantic.guards.stories import scenic, story
 from cachelayer.semantic.pairs.verifier import PairVerifier
@@ -15,7 +16,18 @@ from cachelayer.types import Candidate, Query
 VECTOR = np.zeros(4, np.float32)
 COSINE = 0.85
 
-STORIES = [
+
+def _sure(one: str, other: str) -> tuple[float, str]:
+    (judged,) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, COSINE, other, "an answer")])
+    return judged
+
+
+def _scenic(one: str, other: str) -> bool:
+    table = words()
+    return scenic(read(one, table), read(other, table), table)
+
+
+@pairs(
     ("I deleted my account. How do I log in?", "How do I log in?"),
     ("How do I log in? I deleted my account.", "How do I log in?"),
     ("i deleted my account how do i log in", "how do i log in"),
@@ -29,8 +41,13 @@ STORIES = [
     ("The driver was drunk. Does the insurance pay?", "Does the insurance pay?"),
     ("I deleted my account. How do I log in?", "I'm new here. How do I log in?"),
     ("I can't find my phone. How do I log in?", "How do I log in?"),
-]
-SCENES = [
+)
+def test_what_is_told_beside_a_question_makes_it_another(one: str, other: str) -> None:
+    for a, b in ((one, other), (other, one)):
+        assert _sure(a, b)[0] < 0.95
+
+
+@pairs(
     ("I'm new here. How do I open an account?", "How do I open an account?"),
     ("I looked everywhere. Where do I change my PIN?", "Where do I change my PIN?"),
     ("How do I undo a commit? I'm stuck.", "How do I undo a commit?"),
@@ -41,26 +58,7 @@ SCENES = [
     ("I'm a bit confused, how do I set a limit?", "How can I set a limit?"),
     ("I have a discount code. Where do I enter my discount code?", "Where do I enter my discount code?"),
     ("Your website is confusing. How can I contact support?", "How do I contact support?"),
-]
-
-
-def _sure(one: str, other: str) -> tuple[float, str]:
-    (judged,) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, COSINE, other, "an answer")])
-    return judged
-
-
-def _scenic(one: str, other: str) -> bool:
-    table = words()
-    return scenic(read(one, table), read(other, table), table)
-
-
-@pytest.mark.parametrize(("one", "other"), STORIES)
-def test_what_is_told_beside_a_question_makes_it_another(one: str, other: str) -> None:
-    for a, b in ((one, other), (other, one)):
-        assert _sure(a, b)[0] < 0.95
-
-
-@pytest.mark.parametrize(("one", "other"), SCENES)
+)
 def test_what_only_sets_the_scene_changes_no_question(one: str, other: str) -> None:
     for a, b in ((one, other), (other, one)):
         assert _sure(a, b)[0] >= 0.95

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pairs import judge
+from pairs import judge, pairs
 
 from cachelayer.semantic.text.words import SLIP, words
 
-OTHER = [
+
+@pairs(
     ("is a left-handed guitar dearer", "is a right-handed guitar dearer"),
     ("is a left-handed guitar dearer", "is a right handed guitar dearer"),
     ("is in-state tuition cheaper", "is out-of-state tuition cheaper"),
@@ -19,25 +20,21 @@ OTHER = [
     ("can i re-sign the contract", "can i resign the contract"),
     ("how is a sofa re-covered", "how is a sofa recovered"),
     ("what is a stalagmite in a cave", "what is a stalactite in a cave"),
-]
-SAME = [
+)
+def test_a_part_or_a_rare_word_exchanged_makes_another_request(one: str, other: str) -> None:
+    assert judge(one, other, 0.97) == judge(other, one, 0.97) == (0.0, "strangers")
+
+
+@pairs(
     ("is a well-known brand better", "is a well known brand better"),
     ("is the left-handed guitar dearer", "is the left handed guitar dearer"),
     ("Are co-workers invited to it?", "Are coworkers invited to it?"),
     ("Is MySQL free of charge?", "is mysql free of charge"),
     ("dose of prednisone for asthma", "dose of prednisne for asthma"),
     ("where is z\xfcrich airport", "where is zurich airport"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_a_part_or_a_rare_word_exchanged_makes_another_request(a: str, b: str) -> None:
-    assert judge(a, b, 0.97) == judge(b, a, 0.97) == (0.0, "strangers")
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_another_spelling_or_a_slip_of_the_pen_makes_none(a: str, b: str) -> None:
-    assert judge(a, b, 0.97)[0] > 0.9 < judge(b, a, 0.97)[0]
+)
+def test_another_spelling_or_a_slip_of_the_pen_makes_none(one: str, other: str) -> None:
+    assert judge(one, other, 0.97)[0] > 0.9 < judge(other, one, 0.97)[0]
 
 
 @pytest.mark.parametrize(("a", "b"), [("dual", "duel"), ("stationary", "stationery"), ("isbn", "issn")])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.targets import targets
-from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("what is the capital of the state with the longest river", "which state has the longest river"),
     ("what is the length of the longest river in Texas", "what is the longest river in Texas"),
     ("how many rivers are there in Texas", "list the rivers in Texas"),
@@ -25,8 +26,12 @@ OTHER = [
     ("find all shops which have 9 reviews", "find all the reviews of shops with 9 reviews"),
     ("papers written by Heimerl", "what keywords are in papers by Heimerl"),
     ("the users of the country with the most revenue", "which country has the most users"),
-]
-SAME = [
+)
+def test_what_one_text_asks_for_and_the_other_mentions_is_another_request(one: str, other: str) -> None:
+    assert apart(targets, one, other)
+
+
+@pairs(
     ("what is the capital of Australia", "which city is the capital of Australia"),
     ("what are the shipping costs", "what is the cost of shipping"),
     ("what's the name of the author of Emma", "which author wrote Emma"),
@@ -41,14 +46,6 @@ SAME = [
     ("what is the quorum of the assembly", "how many members must be present at the assembly for a quorum"),
     ("how large is Denver", "what is the size of the city of Denver"),
     ("show me how to reset my password", "password reset"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_what_one_text_asks_for_and_the_other_mentions_is_another_request(a: str, b: str) -> None:
-    assert targets(signature(a), signature(b)) and targets(signature(b), signature(a))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_one_thing_asked_for_in_other_words_is_not(a: str, b: str) -> None:
-    assert not targets(signature(a), signature(b)) and not targets(signature(b), signature(a))
+)
+def test_one_thing_asked_for_in_other_words_is_not(one: str, other: str) -> None:
+    assert not apart(targets, one, other)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
+from pairs import pairs
 
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.text.signature import signature
 
-OTHER = [
+
+@pairs(
     ("old friends in new houses", "new friends in old houses"),
     ("call the parent constructor in a java subclass", "call the subclass constructor from a java parent"),
     ("is x a subset of y", "is y a subset of x"),
@@ -19,8 +20,12 @@ OTHER = [
     ("is group a full", "is group b full"),
     ("can I open an account for my daughter", "can I open an account with my daughter"),
     ("what does the letter \xe9 mean", "what does the letter e mean"),
-]
-SAME = [
+)
+def test_what_trades_places_is_another_request(one: str, other: str) -> None:
+    assert apart(relations, one, other)
+
+
+@pairs(
     ("oil price in texas today", "price of oil in texas today"),
     ("the difference between xml and json", "the difference between json and xml"),
     ("how far is zurich airport from basel", "how far is basel airport from zurich"),
@@ -30,14 +35,6 @@ SAME = [
     ("is the room fit for a cot", "is the room fit with a cot"),
     ("is there a bus or train timetable", "is there a train or bus timetable"),
     ("what is a ledger in accounting", "a ledger in accounting is what"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_what_trades_places_is_another_request(a: str, b: str) -> None:
-    assert relations(signature(a), signature(b)) and relations(signature(b), signature(a))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_what_is_told_in_another_order_is_not(a: str, b: str) -> None:
-    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+)
+def test_what_is_told_in_another_order_is_not(one: str, other: str) -> None:
+    assert not apart(relations, one, other)

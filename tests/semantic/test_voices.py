@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import pairs
 
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.text.signature import signature
@@ -12,7 +13,9 @@ from cachelayer.semantic.text.signature import signature
 LONG = (
     "this is all that we were told of it in the letter of last spring, and nobody knows what to make of it;"
 )
-OTHER = [
+
+
+@pairs(
     ("the lion killed the zebra", "the lion was killed by the zebra"),
     ("did Sparta conquer Athens", "was Sparta conquered by Athens"),
     ("who taught Beethoven", "who did Beethoven teach"),
@@ -37,8 +40,12 @@ OTHER = [
     ("if p then q; what if p", "if p then q; what if q"),
     ("1 out of 8", "8 out of 1"),
     ("rinse the wool, then dye it", "dye the wool, then rinse it"),
-]
-SAME = [
+)
+def test_another_actor_time_or_form_is_another_request(one: str, other: str) -> None:
+    assert apart(relations, one, other)
+
+
+@pairs(
     ("the lion killed the zebra", "the zebra was killed by the lion"),
     ("who betrayed Samson", "who was Samson betrayed by"),
     (f"{LONG} it arrives Monday", f"{LONG} it is delivered by Monday"),
@@ -57,17 +64,9 @@ SAME = [
     ("rinse the wool and then dye it", "the wool: rinse it, then dye it"),
     ("what happened in Bonn in 1949", "in 1949, what happened in Bonn"),
     ("how do I turn text in a Word document", "how do I turn text in Word documents"),
-]
-
-
-@pytest.mark.parametrize(("a", "b"), OTHER)
-def test_another_actor_time_or_form_is_another_request(a: str, b: str) -> None:
-    assert relations(signature(a), signature(b)) and relations(signature(b), signature(a))
-
-
-@pytest.mark.parametrize(("a", "b"), SAME)
-def test_the_other_voice_of_one_request_is_left_to_the_trees(a: str, b: str) -> None:
-    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+)
+def test_the_other_voice_of_one_request_is_left_to_the_trees(one: str, other: str) -> None:
+    assert not apart(relations, one, other)
 
 
 WORDS = st.lists(
