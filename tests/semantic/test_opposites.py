@@ -67,6 +67,14 @@ def test_opposites_are_so_from_either_side_and_none_is_its_own() -> None:
     assert not any(word in others for word, others in ANTONYMS.items())
 
 
+@pytest.mark.parametrize(
+    "pair", "enables/disables attaching/detached pausing/resuming stopped/resumed denies/approves".split()
+)
+def test_verbs_are_opposites_in_every_form_they_share(pair: str) -> None:
+    one, other = pair.split("/")
+    assert (other in ANTONYMS[one]) == (one[-2:] == other[-2:] or one.endswith("s"))
+
+
 TEXTS = st.lists(
     st.sampled_from("apart from other than including still yet once until the bus no matter as well".split())
 )
