@@ -54,6 +54,7 @@ slots           'slot': long texts that differ in one place
 courses         'relations': source and destination exchanged, however worded
 strangers       'strangers': a rare word in the place of another
 measured        'relations': orders of one amount, done to other things
+modifiers       'relations': adult tickets / group tickets
 mentions        'mention': what is shown as an example
 called          'names': a thing / its name
 orders          'orders': orders to whoever answers
