@@ -13,6 +13,9 @@ from cachelayer.semantic.guards.voices import voices
 from cachelayer.semantic.text.signature import signature
 
 _APART = [
+    (acts, "pause the podcast", "I want you to restart the podcast"),
+    (acts, "call the landlord", "I would like to visit the landlord"),
+    (acts, "how can I phone the club", "help me email the club"),
     (acts, "Outline a speech about rivers", "Please grade a speech about rivers"),
     (acts, "can you summarize this letter for me", "can you translate this letter for me"),
     (acts, "I want you to proofread the poem", "I want you to rewrite the poem"),

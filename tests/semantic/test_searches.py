@@ -23,6 +23,8 @@ from cachelayer.types import Candidate, Query, Turn
     ("where can i find desk lamps", "wooden desk lamps"),
     ("play jazz", "play jazz in the kitchen"),
     ("could you set a timer", "set a timer for pasta"),
+    ("cancel the timer", "stop my timer for the eggs"),
+    ("resume the vacuum", "continue the vacuum in the hall"),
     ("change lights to pink", "can you change the bedroom lights to pink"),
     ("are there any cafes in prague", "cafes in prague with wifi"),
 )

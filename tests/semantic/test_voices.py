@@ -21,6 +21,8 @@ LONG = (
     ("who taught Beethoven", "who did Beethoven teach"),
     ("who was Samson betrayed by", "who did Samson betray"),
     ("who was hired by Nora", "who hired Nora"),
+    ("who was hired to replace the coach", "who hired the coach"),
+    ("who wants to be visited", "who wants to visit"),
     ("did Sparta hurt Athens", "was Sparta hurt by Athens"),
     ("who did Rome meet", "who was Rome met by"),
     ("which bank bought Merrill", "which bank did Merrill buy"),

@@ -43,6 +43,8 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   sides           another end or side: start / end, left of / below, 3 m wide / 3 m high
   statements      long statements with other words
   sums            15% of 80 / 80 plus 15%
+  superlatives    the largest / the oldest
+  switches        on / off, wherever they stand
   targets         what one asks for, the other mentions or counts
   tenses          when it happens
   thresholds      at least / more than / just as many, before / in 2004

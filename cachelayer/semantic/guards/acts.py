@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.lexicon import begun, phrases
 from ..text.manners import CIVIL, earnest, told
 from ..text.signature import Signature
 
@@ -40,6 +41,14 @@ _ACTS: Final = tuple(
         "act pretend roleplay",
         "answer reply respond",
         "draw sketch paint",
+        "pause",
+        "play resume continue unpause",
+        "restart replay rewind",
+        "skip",
+        "call phone telephone ring dial",
+        "email mail",
+        "text sms",
+        "visit meet",
         "find locate detect spot identify",
     )
 )
@@ -65,7 +74,10 @@ _NOUNS: Final = {
 }
 """'Write a summary of it' is 'summarize it'."""
 _CIVIL: Final = CIVIL.union(("help", "me", "us"))
-_WANTED: Final = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("i'd", "like", "you", "to"))
+_WANTED: Final = phrases(
+    """i want you to,i need you to,i'd like you to,i would like you to,i want to,i need to,i'd like to,i would like to,
+    how do i,how can i,how to,can i,may i,let me"""
+)
 
 
 def acts(a: Signature, b: Signature) -> bool:
@@ -82,8 +94,8 @@ def acts(a: Signature, b: Signature) -> bool:
 def _act(words: Sequence[str]) -> int:
     """The line of its verb, or -1."""
     at = told(words, _CIVIL)
-    if tuple(words[at : at + 4]) in _WANTED:
-        at = earnest(words, _CIVIL, at + 4)
+    if frame := begun(words, at, _WANTED):
+        at = earnest(words, _CIVIL, at + frame)
     return _BY_VERB.get(words[at], -1) if at + 1 < len(words) else -1
 
 

@@ -51,6 +51,7 @@ _KINDS: Final = """
     roof / window / floor / door / ceiling / chimney / gutter / faucet tap / toilet / sink / bathtub / shower
     doctor physician / nurse / teacher / lawyer attorney / plumber / electrician / dentist / pilot / accountant /
         pharmacist / firefighter / veterinarian vet / chef / journalist / carpenter / psychologist
+    student / senior pensioner retiree / veteran / teacher / nurse / employee / toddler / teenager / tourist
     passport / license licence / visa / diploma / receipt / invoice
     wood wooden timber / metal / plastic / glass / leather / cotton / concrete / ceramic / wool / rubber / silk /
         linen

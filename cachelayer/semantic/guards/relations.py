@@ -48,6 +48,8 @@ from .searches import searches
 from .sides import sides
 from .statements import statements
 from .sums import sums
+from .superlatives import superlatives
+from .switches import switches
 from .targets import targets
 from .tenses import rooted, tenses, wishes
 from .thresholds import thresholds
@@ -247,6 +249,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, comparisons, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
     agents, furthered, figures, facets, pointing, sums, reports, kinds, voices, diets, payers, letters, stances,
+    superlatives, switches,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

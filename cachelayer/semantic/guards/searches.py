@@ -7,7 +7,7 @@ together of what is wanted, and each word of it narrows that, but for those that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -58,15 +58,41 @@ IDLE: Final = frozenset(
     )
 )
 """What only asks, or goes without saying."""
+_ACTS: Final = {
+    stem(verb): acts
+    for acts in (
+        frozenset(map(stem, line.split()))
+        for line in """stop cancel end quit halt|continue resume unpause|begin start launch|delete remove erase clear
+        |raise increase boost|lower decrease reduce|find locate|close shut|call phone ring telephone dial|fix repair
+        |change modify update alter adjust edit|choose pick select|write compose draft|dim darken|brighten lighten
+        |hide conceal|hang mount|wash clean|fetch bring|copy duplicate|rename relabel|abort terminate""".split(
+            "|"
+        )
+    )
+    for verb in acts
+}
+"""Of one line any verb may order what another does (WordNet 3.0's synsets)."""
+_VERBS: Final = frozenset(_ACTS)
 _ALIKE: Final = frozenset((stem("similar"),))
 _WISHING: Final = frozenset("i i'd would should we you looks look feel sounds".split())
 
 
 def searches(a: Signature, b: Signature) -> bool:
     """Both only say what is wanted, and the one says more of it than the other."""
-    if not (a.stems <= b.stems or b.stems <= a.stems):
+    if not (a.stems <= b.stems or b.stems <= a.stems) and not _ordered_alike(
+        a.stems - b.stems, b.stems - a.stems
+    ):
         return False
-    return not _said(a) ^ _said(b) <= IDLE and seeks(a) and seeks(b)
+    return not _said(a) ^ _said(b) <= IDLE | _VERBS and seeks(a) and seeks(b)
+
+
+def _ordered_alike(mine: Set[str], theirs: Set[str]) -> bool:
+    """'Cancel the timer' / 'stop the timer for the eggs': two verbs for one thing, and but one names something else."""
+    deeds = mine & _VERBS
+    if len(deeds) != 1 or len(mine) > 1 < len(theirs):
+        return False
+    (deed,) = deeds
+    return len(theirs & _ACTS[deed]) == 1
 
 
 def _said(s: Signature) -> frozenset[str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
@@ -45,6 +46,8 @@ def voices(a: Signature, b: Signature) -> bool:
         return True
     if len(a.words) > _LONGEST or len(b.words) > _LONGEST or len(a.stems) < 2:
         return False
+    if a.question == b.question == "who" and (_suffers(a, b) or _suffers(b, a)):
+        return True
     if len(a.stems - b.stems) > 1 or len(b.stems - a.stems) > 1:  # 'taught' and 'teach' are two stems
         return False
     if ("by" in a.vocabulary) != ("by" in b.vocabulary):
@@ -80,6 +83,18 @@ def _thing(words: Sequence[str]) -> str:
     """The first word behind articles and the like."""
     word = next((w for w in words if w not in _ARTICLES), "")
     return "" if word in PREPOSITIONS else stem(word)
+
+
+def _suffers(done: Signature, does: Signature) -> bool:
+    """'Who was hired' / 'who hired', 'who wants to be visited' / 'who wants to visit'; not 'who did they hire'."""
+    if (
+        "by" in done.vocabulary
+        or not _ASKING.isdisjoint(does.vocabulary)
+        or not _BEING.isdisjoint(does.vocabulary)
+    ):
+        return False
+    deeds = {stem(w) for before, w in pairwise(done.words) if before in _BEING and w.endswith(_PARTICIPLES)}
+    return not deeds.isdisjoint(map(stem, does.words))
 
 
 def _exchanged(passive: _Parts | None, active: _Parts | None) -> bool:
