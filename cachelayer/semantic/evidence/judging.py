@@ -9,7 +9,7 @@ from ...protocols import Verifier
 from ...types import Candidate, Query
 from .contrary import REFUSED
 from .function import Account, Function
-from .neighbours import NEVER, PAIR, SURELY, Known, Reading
+from .neighbours import NEVER, PAIR, PAIR_RIVAL, SURELY, Known, Reading
 from .risk import Floats
 from .scope import Scope
 
@@ -18,6 +18,8 @@ PROVEN: Final = 30
 """Labelled requests from which on a scope's own evidence counts."""
 SUPPORT: Final = 3
 """Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
+_WORDS: Final = (PAIR, PAIR_RIVAL)
+"""What it says of the nearest entry and of the nearest rival."""
 
 
 class Judgement(NamedTuple):
@@ -60,9 +62,9 @@ class Judge:
     1. An entry that the text repeats wins.
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
     3. Otherwise the neighbours vote, and the pair verifier's word is part of what they say, unless their vote fits the
-       budget whatever it would be: then it is not asked. Where the answer has little support, its risk is weighed
-       beside theirs. If a single other principal was given the answer, who may have planted it, or the request says the
-       contrary of all that were, the pair verifier decides alone.
+       budget whatever it would be, or never does: then it is not asked. Where the answer has little support, its risk
+       is weighed beside theirs. If a single other principal was given the answer, who may have planted it, or the
+       request says the contrary of all that were, the pair verifier decides alone.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -129,8 +131,9 @@ class Judge:
         alone = planted or reading.contrary or self._edited(query, usable, reading)
         sole = reading.support >= SUPPORT and not alone
         place = candidates.index(usable[reading.place])
-        if account is not None and sole and (sure := _sure(fn, here, account, reading)) is not None:
-            return Judgement(place, reading.answer, fn.model.risk(sure), sure, reading)
+        if account is not None and sole and (settled := _settled(fn, here, account, reading)) is not None:
+            x, risk = settled
+            return Judgement(place, reading.answer, risk, x, reading)
         x, reading = self._heard(fn, query, usable, reading)
         risk = fn.model.risk(x)
         if sole:
@@ -192,16 +195,21 @@ class Judge:
         return Judgement(place, answer, risk, x, reading, guard, pair=True, alone=risk)
 
 
-def _sure(fn: Function, here: Scope, account: Account, reading: Reading) -> Floats | None:
-    """The features without the pair verifier's word, if the neighbours' risk fits the budget whatever it would be.
+def _settled(fn: Function, here: Scope, account: Account, reading: Reading) -> tuple[Floats, float] | None:
+    """The features without the pair verifier's word and their risk, if the budget admits the neighbours' risk whatever
+    that word would be, or whatever it would be does not.
 
-    Of the hits of two streams four in five are so, and their risks sum to 1.08 of what they do with it (decision 132).
-    Not where a rival is as near: there the usual word promises more than the pair verifier then says.
+    Of the hits of two streams four in five are admitted so, and their risks sum to 1.08 of what they do with it; of
+    what is left two in five are refused so (decisions 132 and 135). Where a rival is as near, the usual word promises
+    more than the pair verifier then says: nothing is admitted by it.
     """
-    if len(reading.asked) > 1:
+    model, asked = fn.model, len(reading.asked)
+    x, least, worst = model.without(model.encode(reading.features), _WORDS[:asked], NEVER, SURELY)
+    if asked == 1 and account.ledger.admits(here.caution.raised(worst), fn.calibration):
+        return x, model.risk(x)
+    if account.ledger.admits(here.caution.raised(least), fn.calibration):
         return None
-    x, worst = fn.model.without(fn.model.encode(reading.features), PAIR, NEVER, SURELY)
-    return x if account.ledger.admits(here.caution.raised(worst), fn.calibration) else None
+    return x, max(model.risk(x), least)
 
 
 def _unknown(here: Scope, usable: Sequence[Candidate], known: Sequence[Known]) -> list[tuple[Candidate, int]]:

@@ -8,7 +8,7 @@ predicted with what came.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,12 +60,16 @@ class RiskModel:
         x /= self._scale
         return np.minimum(np.maximum(x, -FAR, out=x), FAR, out=x)
 
-    def without(self, x: Floats, column: int, low: float, high: float) -> tuple[Floats, float]:
-        """What is known where this feature is not: `x` with the usual value, and the risk at the worse of two."""
-        usual, worst = x.copy(), x.copy()
-        end = low if self.weights[column] > 0.0 else high
-        usual[column], worst[column] = 0.0, (end - self._mean[column]) / self._scale[column]
-        return usual, self.risk(worst)
+    def without(
+        self, x: Floats, columns: Sequence[int], low: float, high: float
+    ) -> tuple[Floats, float, float]:
+        """What is known where these features are not: `x` with the usual values, the least risk and the greatest."""
+        usual, least, worst = x.copy(), x.copy(), x.copy()
+        for column in columns:
+            bad, good = (low, high) if self.weights[column] > 0.0 else (high, low)
+            mean, scale = self._mean[column], self._scale[column]
+            usual[column], least[column], worst[column] = 0.0, (good - mean) / scale, (bad - mean) / scale
+        return usual, self.risk(least), self.risk(worst)
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""
