@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import random
+from cachelayer.adapters.tensorrt_llm.router import Choice, Replica, Router
 
-from cachelayer.adapters.tensorrt_llm.router import Choice, Replica, Router, RouterPolicy
-
-
-def router(replicas: int = 3, seed: int = 1, **policy: float) -> Router:
-    return Router.over([f"r{i}" for i in range(replicas)], RouterPolicy(**policy), random.Random(seed))  # type: ignore[arg-type]
-
-
-def send(router: Router, blocks: list[int], tokens: int, now: float = 0.0) -> Choice:
-    choice = router.choose(blocks, tokens, now)
-    assert choice is not None
-    router.sent(choice, now)
-    return choice
+from .test_backend_router import router, send
 
 
 def lose(r: Router, replica: Replica, now: float) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 import json
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,9 @@ from cachelayer.cli.serve.gateway import Keys
 from cachelayer.cli.serve.parts import KeyPart
 from cachelayer.testing import WordEmbedder
 
-KEY = b"k" * 32
+from .test_named_http import KEY
+from .test_named_http import token as signed
+
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "planted"}, "finish_reason": "stop"}
 BODY = json.dumps(
     {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [CHOICE]}
@@ -33,12 +33,7 @@ async def answers(scope: Any, receive: Any, send: Any) -> None:
 
 
 def token(**claims: str) -> str:
-    def part(value: Any) -> str:
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-    signed = f"{part({'alg': 'HS256'})}.{part({'org': 'acme', **claims})}"
-    signature = base64.urlsafe_b64encode(hmac.digest(KEY, signed.encode(), hashlib.sha256)).decode()
-    return f"Bearer {signed}.{signature.rstrip('=')}"
+    return f"Bearer {signed({'org': 'acme', **claims})}"
 
 
 def keys() -> Keys:
