@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 
+class Verbatim(str):
+    """What is copied, such as code: wrapped it would not work."""
+
+
 def say(text: str, out: TextIO | None = None, *, hang: int = 0) -> None:
     """Print `text`, its prose wrapped where `out` is a terminal; rows of tables and indented lines stay whole.
 
     `hang`: no row of a table but prose, whose further lines begin so far to the right.
     """
     file = sys.stdout if out is None else out
-    width = _columns(file)
+    width = 0 if isinstance(text, Verbatim) else _columns(file)
     for line in text.split("\n"):
         if width and (hang or (not line.startswith(" ") and "  " not in line)):
             line = "\n".join(_filled(line, width, "", " " * hang))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -202,6 +204,20 @@ def test_the_command_reports_on_the_later_part_and_writes_page_and_json(tmp_path
     assert all(run["reported_on"]["requests"] == 48 for run in plain["runs"])
     document = page.read_text()
     assert document.count("<svg") == 6 and "<script" not in document
+
+
+def test_settings_can_be_pasted_from_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", out)
+    trace = faq(tmp_path / "faq.jsonl", 120)
+    assert main(["calibrate", str(trace), "--quiet", "--no-report"]) == 0
+    pasted, written = out.getvalue().partition("\nPython:\n\n")[2].split("\n\ngateway.toml:\n\n")
+    compile(pasted, "settings.py", "exec")
+    assert "cache" in tomllib.loads(written)
 
 
 def test_labelled_pairs_are_calibrated_too(tmp_path: Path, capsys: Any) -> None:

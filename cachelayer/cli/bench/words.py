@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..charts import NOTHING, duration
+from ..terminal import table
 from .measured import SERIES, SHARES, name_of
 
 NAMES = {"e2e": "end to end", "ttft": "first token", "itl": "between tokens", "tpot": "per token"}
@@ -19,13 +20,13 @@ def lines(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, arm in figures["arms"].items():
         yield ""
         yield f"{name}: {', '.join(summary(arm))}"
-        head = "".join(f"{name_of(share):>10}" for share in SHARES)
-        yield f"  {'':24}{head}"
-        for who, of in arm["latency"].items():
-            for series in SERIES:
-                if series in of:
-                    shown = "".join(f"{duration(of[series][name_of(s)]['value']):>10}" for s in SHARES)
-                    yield f"  {NAMES[series] + ', ' + WHO[who]:24}{shown}"
+        measured = [
+            (NAMES[series] + ", " + WHO[who], *(duration(of[series][name_of(s)]["value"]) for s in SHARES))
+            for who, of in arm["latency"].items()
+            for series in SERIES
+            if series in of
+        ]
+        yield from table(("latency", *map(name_of, SHARES)), measured)
     yield ""
     tool = figures["tool"]
     yield (

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..serve.parts import CachePart
-from ..terminal import table
+from ..terminal import Verbatim, table
 from ..traces import tally
 from ..traces.intervals import limit, percent
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
@@ -26,9 +26,9 @@ def recommendation(found: Calibrated) -> Iterator[str]:
     yield verdict(found)
     yield from (f"  {line}" for line in expected(found))
     yield "\nPython:\n"
-    yield from python(found.settings()).splitlines()
+    yield Verbatim(python(found.settings()))
     yield "\ngateway.toml:\n"
-    yield from toml(found.settings()).splitlines()
+    yield Verbatim(toml(found.settings()))
 
 
 def rows(found: Calibrated) -> list[tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from typing import TextIO
@@ -25,7 +26,8 @@ class Meter:
         if self._live:
             if now - self._written_at >= _EVERY or done >= self._total:
                 self._written_at = now
-                self._out.write(f"\r\x1b[K{self._line(done, now)}")
+                room = shutil.get_terminal_size().columns - 1  # of two lines only the last is written over
+                self._out.write(f"\r\x1b[K{self._line(done, now)[:room]}")
                 self._out.flush()
         elif done * 10 // self._total > self._tenth:
             self._tenth = done * 10 // self._total
