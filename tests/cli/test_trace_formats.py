@@ -242,3 +242,9 @@ def test_requests_share_an_answer_only_where_a_log_names_one_scope(
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     a, b, mapping, turned, none, empty = (one.key for one in read([tmp_path / "log.jsonl"]).asked)
     assert (mapping, none) == (turned, empty) and len({a, b, mapping, none}) == 4
+
+
+def test_a_chat_is_read_beside_fields_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": [USER], "kind": "A"}))
+    (one,) = read([tmp_path / "log.jsonl"], named={"label": "kind"}).asked
+    assert (one.text, one.truth) == ("Q", "a")
