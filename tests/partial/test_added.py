@@ -139,3 +139,36 @@ async def test_what_was_built_on_a_result_that_stays_goes_if_another_one_is_not_
         assert await search.added(["a window"]) == 1
         assert (await ask.outcome("lights")).source is Source.MEMORY
         assert (await ask.outcome("lights", "lock")).source is Source.BACKEND
+
+
+async def test_what_served_a_similar_query_goes_with_what_belongs_anywhere_in_it() -> None:
+    """That query may have taken its documents from the rest of the result, beyond those that were asked for."""
+    texts = {f"d{n}": f"topic{n} text" for n in range(80)}
+
+    async def ranked(query: str, k: int) -> list[dict[str, Any]]:
+        words = set(query.split())
+        best = sorted(texts, key=lambda id: -len(words & set(texts[id].split())))
+        return [{"id": id, "text": texts[id]} for id in best[:k]]
+
+    policy = Policy(budgets=Budgets(embed="30s", search="30s", verify="30s"))
+    async with CacheLayer(embedder=WordEmbedder(), policy=policy) as layer:
+        search = layer.retrieval(ranked, name="search")
+
+        @layer.cached(semantic=False)
+        async def ask(question: str) -> str:
+            return str((await search(question, k=1))[0]["id"])
+
+        for n in range(80):
+            for words in (f"tell me about topic{n}", f"about topic{n} tell me"):
+                with layer.scope():
+                    await search(words, k=1)
+                await layer.flush()
+        with layer.scope():
+            assert (await search.outcome("me about topic7 tell", k=1)).source is Source.INDEX
+        with layer.scope():
+            assert await ask("me about topic7 tell") == "d7"
+        await search.added(["about many other things beside it"])
+        with layer.scope():
+            assert (await ask.outcome("me about topic7 tell")).source is Source.BACKEND
+        with layer.scope():
+            assert (await search.outcome("tell me about topic0", k=1)).source is Source.MEMORY
