@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -122,6 +123,32 @@ def test_the_gateway_serves_https(
         finally:
             process.terminate()
             assert process.wait(15) == 0
+
+
+def test_a_certificate_that_was_exchanged_serves_from_then_on(tmp_path: Path) -> None:
+    """It did so after a restart alone; half of the exchange changes nothing."""
+    (tmp_path / "new").mkdir()
+    (cert, key), new = certificate(tmp_path), certificate(tmp_path / "new")
+    (tmp_path / "gateway.toml").write_text(
+        f'[server]\nport = 0\ntls_cert = "{cert}"\ntls_key = "{key}"\n[cache]\nsemantic = "off"\n'
+        '[[upstream]]\nurl = "http://127.0.0.1:9"\n'
+    )
+    command = [sys.executable, "-m", "cachelayer", "serve", "--config", str(tmp_path / "gateway.toml")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            url = urlsplit(json.loads(process.stdout.readline())["base_url"])
+            place, old, exchanged = ("127.0.0.1", url.port), cert.read_text(), new[0].read_text()
+            new[0].replace(cert)
+            assert "what they held before serves on" in process.stderr.readline()
+            assert ssl.get_server_certificate(place) == old
+            new[1].replace(key)
+            while ssl.get_server_certificate(place) != exchanged:
+                assert process.poll() is None
+        finally:
+            process.terminate()
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and said == ""
 
 
 def test_a_worker_that_ended_is_replaced_once_the_certificate_can_be_read(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ config          settings from file, environment, flags
   variables       the environment
 process         runs the app under uvicorn
 protocol        uvicorn's protocol, mended
+certificate     the gateway's own, exchanged while it serves
 logs            one line a request
 """
 

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from ...errors import CacheLayerError, MissingExtra, broken
+from .certificate import EVERY, Certificate
 from .config import ConfigFault, build
 from .gateway import Gateway
 from .parts import Config, ServerPart
@@ -62,7 +63,10 @@ def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
             self.force_exit = bool(gateway.stopping) and sig == signal.SIGINT
             self.should_exit = gateway.stopping = True
 
-    server = Server(uvicorn.Config(gateway, **options))
+    made = uvicorn.Config(gateway, **options)
+    if part.tls_cert:
+        made.callback_notify, made.timeout_notify = Certificate(part, made), EVERY
+    server = Server(made)
     for told in (signal.SIGTERM, signal.SIGHUP):  # uvicorn puts back what it finds; the process ends later
         if signal.getsignal(told) is signal.SIG_DFL:  # nohup ignores SIGHUP
             signal.signal(told, server.handle_exit)
