@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from ..exact.wire.entry_log import EntryLog
+from ..flow import forks
 from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..semantic.index.files import IndexFiles
@@ -16,6 +17,8 @@ from ..semantic.pair_log import PairLog
 from .arrivals import Arrival
 
 _log = logging.getLogger("cachelayer")
+MOST = 256
+"""Declarations that a disk may have refused; of more, everything is invalid there."""
 
 
 def tell(log: EntryLog, reports: PairLog | None = None) -> None:
@@ -51,15 +54,43 @@ def drop(keeper: Keeper, ids: set[int]) -> None:
                 keeper.drop(memory, slot)
 
 
-def forget(place: Path, turn: Lock, declared: Invalidation) -> int:
-    """Remove entries from a directory that is not open, because no model could be loaded, say. Blocks; raises OSError.
+class Unopened:
+    """A directory that is not open, because no model could be loaded, say, and what was declared invalid there."""
 
-    A directory that another process has open is left to that process.
-    """
+    def __init__(self, place: Path) -> None:
+        self._place, self._turn = place, forks.lock()
+        self.left: list[Invalidation] = []
+        """What the disk refused to remove."""
+
+    def __bool__(self) -> bool:
+        return bool(self.left)
+
+    @property
+    def failure(self) -> str:
+        """What to tell the owner."""
+        return "the disk refused what was declared invalid" if self.left else ""
+
+    def forget(self, declared: Invalidation) -> int:
+        """Remove entries, and those that the disk refused to remove before. Blocks; raises OSError."""
+        with self._turn:
+            whole = replace(declared, everything=declared.everything or len(self.left) >= MOST)
+            self.left = [whole] if whole.everything else [*self.left, declared]
+        return self.catch_up()
+
+    def catch_up(self) -> int:
+        """Remove what was left. Blocks; raises OSError."""
+        found = 0
+        with self._turn:
+            while self.left:
+                found += _forget(self._place, self.left[0])
+                del self.left[0]
+        return found
+
+
+def _forget(place: Path, declared: Invalidation) -> int:
+    """A directory that another process has open is left to that process."""
     files, log = IndexFiles(place / "vectors", "", 0), EntryLog(place / "entries")
-    with turn:
-        if not log.path.exists():
-            return 0
+    if log.path.exists():
         try:
             files.take()
             kept = [Arrival(entry.findable, entry.record, 0, 0.0, entry.id) for entry in log.load()]
@@ -77,3 +108,4 @@ def forget(place: Path, turn: Lock, declared: Invalidation) -> int:
         finally:
             log.close()
             files.release()
+    return 0

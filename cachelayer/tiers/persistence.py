@@ -13,7 +13,6 @@ import numpy as np
 from ..errors import ConfigurationError, StoreFault
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
-from ..flow import forks
 from ..flow.background import Busy, offload, offload_whole, offloaded
 from ..flow.waiting import Turns
 from ..keep.call import Call
@@ -46,11 +45,10 @@ class Persistence(Incoming):
         self.directory = place
         self.log = EntryLog(place / "entries")
         self._reports = PairLog(place / "apart", PAIR, REPORTED)
-        self.discarded = 0
-        self.failure = ""
+        self.discarded, self.failure = 0, ""
         self._coming = Coming(arrivals, self._discard)
         self._opened, self._writing = False, Busy()
-        self._turn, self._ending = forks.lock(), Turns()
+        self._unopened, self._ending = directory.Unopened(place), Turns()
         self._owes = False
         """Whether neither what was declared invalid nor the whole log could be removed from the disk yet."""
         self._since = 0
@@ -85,9 +83,9 @@ class Persistence(Incoming):
         held, similar, keeper = set(self.log.ids()), self.arrivals.similar, self.arrivals.keeper
         try:
             kept = await offload(self.log.load)
-            if self._owes:  # from before a close: the disk refused until then
+            if self._owes or self._unopened:  # from before a close, or a start: the disk refused until then
                 await offload(self.log.clear)
-                kept, self._owes = [], False
+                kept, self._owes, self._unopened.left = [], False, []
         except OSError as fault:
             remedy = f"cannot be read and written ({fault.strerror or fault}): name a directory that can"
             raise ConfigurationError("index", str(self.directory), remedy) from fault
@@ -225,7 +223,7 @@ class Persistence(Incoming):
         """Make sure that what was dropped cannot come back; if `physically`, nor be found on the disk."""
         if not self._opened:
             with self.arrivals.faults.guard("persist"):
-                return await offload(partial(directory.forget, self.directory, self._turn, declared))
+                return await offload(partial(self._unopened.forget, declared))
             return 0
         await self._discard(doomed := self.coming(declared))
         if physically:
@@ -274,6 +272,8 @@ class Persistence(Incoming):
         async with self._ending.turn():
             if self._opened:
                 await self._end()
+            with self.arrivals.faults.guard("persist"):
+                await offload(self._unopened.catch_up)
 
     async def _end(self) -> None:
         self._since = self.arrivals.keeper.epoch
@@ -293,6 +293,8 @@ class Persistence(Incoming):
 
     def stats(self) -> dict[str, Any]:
         refused = getattr(self._index, "failure", "")
-        failure = f"the disk refused vectors: {refused}" if refused else self.failure
+        failure = (
+            f"the disk refused vectors: {refused}" if refused else self.failure or self._unopened.failure
+        )
         out = {"restored": self._coming.restored, "discarded": self.discarded, "failure": failure}
         return {**out, "lost": self.log.lost, **self.arrivals.stats()}

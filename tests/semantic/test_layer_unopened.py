@@ -80,6 +80,31 @@ async def test_what_cannot_be_taken_from_a_directory_is_told(
     await life.layer.aclose()
 
 
+@pytest.mark.parametrize("by", ["the next declaration", "the close", "the start"])
+async def test_what_a_disk_refused_while_it_was_not_open_is_carried_out_once_it_is_well(
+    tmp_path: Path, by: str
+) -> None:
+    """It was told to the log alone, and served after the next start."""
+    await Life(tmp_path, WordEmbedder()).all()
+    life, entries, aside = Life(tmp_path, WordEmbedder()), tmp_path / "entries", tmp_path / "aside"
+    entries.rename(aside)
+    entries.mkdir()
+    with pytest.raises(ConfigurationError, match="Is a directory"):
+        await life.layer.start()
+    await life.layer.invalidate(tags=[f"about:{QUESTIONS[1]}"])
+    assert life.layer.stats()["elsewhere"]["failure"] == "the disk refused what was declared invalid"
+    entries.rmdir()
+    aside.rename(entries)
+    if by == "the next declaration":
+        await life.layer.invalidate(tags=[f"about:{QUESTIONS[2]}"])
+    elif by == "the start":
+        await life.layer.start()
+    if by != "the close":
+        assert life.layer.stats()["elsewhere"]["failure"] == ""
+    await life.layer.aclose()
+    assert QUESTIONS[1] in await Life(tmp_path, WordEmbedder()).all()
+
+
 async def test_what_another_process_has_open_is_its_own(tmp_path: Path) -> None:
     owner = Life(tmp_path, WordEmbedder())
     async with owner.layer:
