@@ -12,7 +12,8 @@
 * TREC CAsT (Dalton et al., 2019 to 2022; daltonj/treccastweb): questions of one conversation, as its organisers rewrote
   them to stand alone. Edits of one of them were fitted to, as one of the sources of train_pairs; pairs were not;
 * requests told apart by what they mean: outside_requests.py;
-* orders, sums and questions of forums: outside_orders.py.
+* orders, sums and questions of forums: outside_orders.py;
+* edits of questions, questions in other words, code, health and other languages: outside_asked.py.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .outside_asked import ASKED
 from .outside_orders import ORDERS
 from .outside_requests import READ, atis, joined, nlupp, overnight, spider
 from .pairs_data import Pair
@@ -45,7 +47,8 @@ _MISLABELLED = "Order does matter"
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
 _TOLD_APART = frozenset(
-    """paws atis overnight sick spider nlupp cast homeassistant nl2bash svamp gsmplus lcquad stackfaq mqr""".split()
+    """paws atis overnight sick spider nlupp cast homeassistant nl2bash svamp gsmplus lcquad stackfaq mqr
+    edited sql parasquad xquad rqe conala timetable rasa homes""".split()
 )
 """Sources whose kinds say so."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
@@ -233,4 +236,5 @@ READERS = {
     "nlupp": nlupp,
     "cast": cast,
     **ORDERS,
+    **ASKED,
 }
