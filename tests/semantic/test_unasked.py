@@ -107,9 +107,9 @@ def test_the_risk_without_a_feature_is_between_the_least_and_the_worst_that_it_m
 ) -> None:
     model = RiskModel(Prior.load(), spread=1e-6)  # the weights are known: the logit is linear
     model.weights[PAIR] *= sign
-    usual, least, worst = model.without(model.encode(features), [PAIR], NEVER, SURELY)
+    usual, best, worst = model.without(model.encode(features), [PAIR], NEVER, SURELY)
     features[PAIR] = value
     known = model.encode(features)
-    assert least - 1e-9 <= model.risk(known) <= worst + 1e-9
+    assert model.risk(best) - 1e-9 <= model.risk(known) <= model.risk(worst) + 1e-9
     assert usual[PAIR] == 0.0
     assert np.delete(usual, PAIR) == pytest.approx(np.delete(known, PAIR))

@@ -204,10 +204,10 @@ def _settled(fn: Function, here: Scope, account: Account, reading: Reading) -> t
     more than the pair verifier then says: nothing is admitted by it.
     """
     model, asked = fn.model, len(reading.asked)
-    x, least, worst = model.without(model.encode(reading.features), _WORDS[:asked], NEVER, SURELY)
-    if asked == 1 and account.ledger.admits(here.caution.raised(worst), fn.calibration):
+    x, best, worst = model.without(model.encode(reading.features), _WORDS[:asked], NEVER, SURELY)
+    if asked == 1 and account.ledger.admits(here.caution.raised(model.risk(worst)), fn.calibration):
         return x, model.risk(x)
-    if account.ledger.admits(here.caution.raised(least), fn.calibration):
+    if account.ledger.admits(here.caution.raised(least := model.risk(best)), fn.calibration):
         return None
     return x, max(model.risk(x), least)
 

@@ -62,14 +62,14 @@ class RiskModel:
 
     def without(
         self, x: Floats, columns: Sequence[int], low: float, high: float
-    ) -> tuple[Floats, float, float]:
-        """What is known where these features are not: `x` with the usual values, the least risk and the greatest."""
-        usual, least, worst = x.copy(), x.copy(), x.copy()
+    ) -> tuple[Floats, Floats, Floats]:
+        """What is known where these features are not: `x` with the usual values, with the best and with the worst."""
+        usual, best, worst = x.copy(), x.copy(), x.copy()
         for column in columns:
             bad, good = (low, high) if self.weights[column] > 0.0 else (high, low)
             mean, scale = self._mean[column], self._scale[column]
-            usual[column], least[column], worst[column] = 0.0, (good - mean) / scale, (bad - mean) / scale
-        return usual, self.risk(least), self.risk(worst)
+            usual[column], best[column], worst[column] = 0.0, (good - mean) / scale, (bad - mean) / scale
+        return usual, best, worst
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""
