@@ -41,5 +41,6 @@ forks           locks that survive a fork
 
 http            HTTP/1.1 to servers behind us
 connections     those it is spoken on
+certificates    files of certificates, as they stand
 hosts           connections to a host by its name, whichever of its addresses answers
 """

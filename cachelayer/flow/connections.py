@@ -2,40 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import os
-import ssl
-from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
-
-class Trust:
-    """Whom the system trusts, certifi's list where that is installed, and the file `more`. Raises OSError."""
-
-    def __init__(self, more: str) -> None:
-        self._more = more
-        self._seen = self._state()
-        self._context = self._made()
-
-    def context(self) -> ssl.SSLContext:
-        """By the file as it stands now; by what was there before, where it cannot be read."""
-        with suppress(OSError):
-            if self._seen != (seen := self._state()):
-                self._context, self._seen = self._made(), seen
-        return self._context
-
-    def _state(self) -> tuple[int, int, int] | None:
-        found = os.stat(self._more) if self._more else None
-        return found and (found.st_ino, found.st_size, found.st_mtime_ns)
-
-    def _made(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        if self._more:
-            context.load_verify_locations(self._more)
-        with suppress(ImportError):
-            context.load_verify_locations(importlib.import_module("certifi").where())
-        return context
+from .certificates import Trust
 
 
 @cache

@@ -17,7 +17,8 @@ from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
 from ..errors import ConfigurationError, MissingExtra, broken
-from .connections import Trust, connector
+from .certificates import Trust
+from .connections import connector
 
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""

@@ -78,7 +78,7 @@ OPTIONAL = {
     "uvicorn": ("cachelayer.cli.serve",),
     "aiohttp": ("cachelayer.flow.http",),
     "yarl": ("cachelayer.flow.http",),
-    "certifi": ("cachelayer.flow.connections",),
+    "certifi": ("cachelayer.flow.certificates",),
     "httpx": ("cachelayer.cli.chats",),
     "tritonclient": ("cachelayer.adapters.triton",),
     "grpc": ("cachelayer.adapters.triton",),

@@ -7,6 +7,7 @@ import ssl
 import sys
 from typing import Any
 
+from ...flow.certificates import Stamp, locked, stamp
 from .parts import ServerPart
 
 EVERY = 1
@@ -29,18 +30,12 @@ class Certificate:
         self._seen = seen
         try:  # elsewhere first: a key that does not belong to it leaves a context without a key
             for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._config.ssl):
-                context.load_cert_chain(*self._files, _locked)
+                context.load_cert_chain(*self._files, locked)
         except (OSError, ValueError) as fault:
             why = getattr(fault, "strerror", None) or fault
             cert, key = self._files
             print(f"cachelayer: server.tls_cert={cert!r} and server.tls_key={key!r} cannot be used ({why}); what they "
                   "held before serves on", file=sys.stderr, flush=True)  # fmt: skip
 
-    def _state(self) -> list[tuple[int, int, int]]:
-        found = [os.stat(file) for file in self._files if os.path.exists(file)]
-        return [(one.st_ino, one.st_size, one.st_mtime_ns) for one in found]
-
-
-def _locked() -> str:
-    """In place of the question for a pass phrase, on the terminal, which would hold up the event loop for good."""
-    raise ValueError("the key is locked by a password")
+    def _state(self) -> list[Stamp]:
+        return [stamp(file) for file in self._files if os.path.exists(file)]

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import ssl
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from ...checks import unquoted
 from ...durations import seconds
 from ...errors import ConfigurationError, StoreFault
+from ...flow.certificates import locked, stamp
 
 Address = tuple[str, int]
 SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
@@ -73,8 +73,7 @@ class Target:
     def trusted(self) -> object:
         """Which file it is that names whom to trust: another one once it was replaced. Raises StoreFault."""
         with self._reading():
-            found = os.stat(cafile) if (cafile := (self.tls or {}).get("ssl_ca_certs")) else None
-        return found and (found.st_ino, found.st_size, found.st_mtime_ns)
+            return stamp(cafile) if (cafile := (self.tls or {}).get("ssl_ca_certs")) else None
 
     def context(self) -> ssl.SSLContext:
         """The TLS context. Reads whom to trust; raises StoreFault that names the files."""
@@ -92,7 +91,7 @@ class Target:
         tls = self.tls or {}
         if certfile := tls.get("ssl_certfile"):
             with self._reading():
-                context.load_cert_chain(certfile, tls.get("ssl_keyfile"), password=_locked)
+                context.load_cert_chain(certfile, tls.get("ssl_keyfile"), password=locked)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -101,11 +100,6 @@ class Target:
         except (OSError, ValueError) as fault:  # ssl.SSLError is one
             files = {name: file for name, file in (self.tls or {}).items() if name in FILES}
             raise StoreFault(f"certificates cannot be read: {fault}: {files}") from fault
-
-
-def _locked() -> str:
-    """In place of the question for a pass phrase, on the terminal, which would hold up the event loop for good."""
-    raise ValueError("the key has a pass phrase, and nothing here can give it: name a file without one")
 
 
 def parse(url: str) -> Target:
