@@ -98,16 +98,23 @@ def test_a_key_that_is_locked_is_a_mistake_and_asks_nobody_for_its_password(tmp_
         load(None, {}, given)
 
 
+def _serving(
+    place: Path, cert: Path, key: Path, port: int = 0, upstream: str = "http://127.0.0.1:9", workers: int = 1
+) -> list[str]:
+    """The command of a gateway with this certificate."""
+    (place / "gateway.toml").write_text(
+        f'[server]\nport = {port}\nworkers = {workers}\ntls_cert = "{cert}"\ntls_key = "{key}"\n'
+        f'[cache]\nsemantic = "off"\n[[upstream]]\nurl = "{upstream}"\n'
+    )
+    return [sys.executable, "-m", "cachelayer", "serve", "--config", str(place / "gateway.toml")]
+
+
 def test_the_gateway_serves_https(
     serving: Callable[..., Server], upstream: Upstream, free_port: Any, tmp_path: Path
 ) -> None:
     cert, key = certificate(tmp_path)
     port = free_port()
-    (tmp_path / "gateway.toml").write_text(
-        f'[server]\nport = {port}\ntls_cert = "{cert}"\ntls_key = "{key}"\n[cache]\nsemantic = "off"\n'
-        f'[[upstream]]\nurl = "{serving(upstream).url}"\n'
-    )
-    command = [sys.executable, "-m", "cachelayer", "serve", "--config", str(tmp_path / "gateway.toml")]
+    command = _serving(tmp_path, cert, key, port, serving(upstream).url)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -129,11 +136,7 @@ def test_a_certificate_that_was_exchanged_serves_from_then_on(tmp_path: Path) ->
     """It did so after a restart alone; half of the exchange changes nothing."""
     (tmp_path / "new").mkdir()
     (cert, key), new = certificate(tmp_path), certificate(tmp_path / "new")
-    (tmp_path / "gateway.toml").write_text(
-        f'[server]\nport = 0\ntls_cert = "{cert}"\ntls_key = "{key}"\n[cache]\nsemantic = "off"\n'
-        '[[upstream]]\nurl = "http://127.0.0.1:9"\n'
-    )
-    command = [sys.executable, "-m", "cachelayer", "serve", "--config", str(tmp_path / "gateway.toml")]
+    command = _serving(tmp_path, cert, key)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stderr is not None
@@ -154,11 +157,7 @@ def test_a_certificate_that_was_exchanged_serves_from_then_on(tmp_path: Path) ->
 def test_a_worker_that_ended_is_replaced_once_the_certificate_can_be_read(tmp_path: Path) -> None:
     """Started by a certificate that cannot be used it died, as did all that came after it, each with a traceback."""
     cert, key = certificate(tmp_path)
-    (tmp_path / "gateway.toml").write_text(
-        f'[server]\nport = 0\nworkers = 2\ntls_cert = "{cert}"\ntls_key = "{key}"\n[cache]\nsemantic = "off"\n'
-        '[[upstream]]\nurl = "http://127.0.0.1:9"\n'
-    )
-    command = [sys.executable, "-m", "cachelayer", "serve", "--config", str(tmp_path / "gateway.toml")]
+    command = _serving(tmp_path, cert, key, workers=2)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None and process.stderr is not None
