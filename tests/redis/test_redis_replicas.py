@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -93,3 +94,28 @@ async def test_what_no_replica_had_of_a_lost_primary_is_declared_invalid_again_w
         await eventually(lambda: replica.do("GET", epoch) != token or replica.do("EXISTS", tomb))
         assert replica.do("EXISTS", entry) == (by == "tag")
         await eventually(lambda: not store._lane().coherence.doubts._held)
+
+
+async def test_a_lease_whose_release_fell_with_its_primary_is_given_back_to_the_one_that_takes_its_place(
+    own_server: Any, open_store: Any
+) -> None:
+    """All who asked for the same waited until it expired: ten seconds."""
+    primary, replica = own_server("--repl-diskless-sync-delay", "0"), own_server()
+    async with FaultProxy(primary.port) as between, FaultProxy(primary.port) as name:
+        store = await open_store(f"{name.url}?lag=5s")
+        replica.do("REPLICAOF", "127.0.0.1", str(between.port))
+        await eventually(lambda: followed(primary))
+        await eventually(lambda: store._lane().only.replicas == 1)
+        lease = await store.acquire(record().key, 60.0)
+        held = store._names.lease(record().key)
+        await eventually(lambda: replica.do("EXISTS", held))
+        between.hang = True
+        await lease.release()
+        primary.kill()
+        replica.do("REPLICAOF", "NO", "ONE")
+        assert replica.do("EXISTS", held)
+        other = await open_store(replica.url)
+        waiting = asyncio.create_task(other.wait(record().key, 60.0))
+        name.target = replica.port
+        await asyncio.wait_for(waiting, 20)
+        assert await other.acquire(record().key, 1.0) is not None

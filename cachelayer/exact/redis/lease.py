@@ -20,7 +20,7 @@ from ...flow.loops import wake
 from ...flow.waiting import Ticker, settled, within
 from .calls import Request, answers, call, number
 from .names import Names
-from .node import Role
+from .node import Node, Role
 from .pipe import pack
 from .topology import Topology
 
@@ -30,7 +30,7 @@ RENEW = (
 RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('unlink',KEYS[1]) end return 0"
 CACHING = pack(b"CLIENT", b"CACHING", b"YES")
 OWED = 1024
-"""Leases that are to be given back, at most; of more the oldest expire by themselves."""
+"""Leases that are to be given back, or were, at most; of more the oldest expire by themselves."""
 
 
 class RedisLease:
@@ -96,6 +96,9 @@ class Leases:
         self._owed: dict[bytes, tuple[bytes, float]] = {}
         """By owner, the names of leases that nobody wants, and when they expire: they may be there, or be granted yet,
         by a server that reads only now what it was sent before the connection broke."""
+        self._given: dict[bytes, tuple[bytes, float, Node, bytes]] = {}
+        """The same of those given back to a server with replicas, and which run of it: one that is promoted may have
+        missed that."""
 
     async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
         """The lease, or None if another holds it. Raises StoreFault."""
@@ -137,14 +140,18 @@ class Leases:
         await self._give_back(lease.owner)
 
     def _owe(self, owner: bytes, name: bytes, until: float) -> None:
-        while len(self._owed) >= OWED:
-            del self._owed[next(iter(self._owed))]
+        _make_room(self._owed)
         self._owed[owner] = name, until
 
     async def _give_back(self, owner: bytes) -> None:
         name, until = self._owed.get(owner, (b"", 0.0))
         if self.now() < until:
+            node = self._topology.route(name)
+            run = node.incarnation
             await self._release(name, owner)
+            if node.replicas:
+                _make_room(self._given)
+                self._given[owner] = name, until, node, run
         self._owed.pop(owner, None)
 
     async def _withdraw(self, owner: bytes) -> None:
@@ -152,7 +159,14 @@ class Leases:
             await self._give_back(owner)
 
     def settle(self) -> None:
-        """Give back what could not be: a connection stands again, or a server may take writes again."""
+        """Give back what could not be: a connection stands again, or a server may take writes again; and once more what
+        was given back to a server whose place another took."""
+        for owner, (name, until, given, run) in tuple(self._given.items()):
+            with suppress(StoreFault):
+                node = self._topology.route(name)
+                if node.coherent and (node is not given or node.incarnation != run):
+                    del self._given[owner]
+                    self._owe(owner, name, until)
         for owner in tuple(self._owed):
             self._tasks.spawn(partial(self._withdraw, owner))
 
@@ -212,3 +226,9 @@ class Leases:
         waiting.discard(woken)
         if not waiting:
             del self._waiting[key]
+
+
+def _make_room(leases: dict[bytes, Any]) -> None:
+    """For one more; the oldest goes."""
+    while len(leases) >= OWED:
+        del leases[next(iter(leases))]
