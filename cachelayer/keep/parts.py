@@ -25,6 +25,8 @@ SCOPES: Final = frozenset("fo")
 MARK: Final = "\x01"
 ANYTHING: Final = MARK + "*"
 """Carried by answers with very many parts in place of them all; invalidated whenever any part is."""
+BUILT: Final = tuple(MARK + kind for kind in "fon*")
+"""How tags begin that only what was built on others has."""
 MOST: Final = 256
 """Most parts of one answer that are told apart."""
 SEPARATOR: Final = "\x1f"

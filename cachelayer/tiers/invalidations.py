@@ -20,7 +20,7 @@ from ..flow.loops import needed_loop
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
-from ..keep.parts import built_on
+from ..keep.parts import BUILT, built_on
 from ..policy import NOT_TIGHTENED
 from ..protocols import Clock, Store
 from ..types import Reason
@@ -110,14 +110,15 @@ class Invalidations:
         return StoreFault(f"not erased from the store {self._store.name}: {remedy}")
 
     async def _tell_store(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
-        attempt, done = self._faults.attempt, True
-        if tags:
-            done = not isinstance(
-                await attempt("invalidate", self._store.invalidate(tags=tags), TELL_BUDGET), Reason
-            )
-        if keys and done:
-            done = not isinstance(await attempt("invalidate", self._store.delete(keys), TELL_BUDGET), Reason)
-        return done
+        """What was built on it last: others might build that anew, from what they hold until they hear of the rest."""
+        first = [tag for tag in tags if not tag.startswith(BUILT)]
+        done = not keys or await self._took(self._store.delete(keys))
+        done = (not first or await self._took(self._store.invalidate(tags=first))) and done
+        built = [tag for tag in tags if tag.startswith(BUILT)] if done else []
+        return done and (not built or await self._took(self._store.invalidate(tags=built)))
+
+    async def _took(self, telling: Awaitable[object]) -> bool:
+        return not isinstance(await self._faults.attempt("invalidate", telling, TELL_BUDGET), Reason)
 
     def _owe(self, tags: Sequence[str], keys: Sequence[bytes]) -> None:
         self._turn += 1
@@ -151,11 +152,11 @@ class Invalidations:
 
     async def _pay(self) -> None:
         paid = dict(self._owed)
-        tags, keys = (
-            [one for one in paid if isinstance(one, str)],
-            [one for one in paid if isinstance(one, bytes)],
-        )
-        if await self._tell_store(tags, keys):
+        keys = [one for one in paid if isinstance(one, bytes)]
+        tags = {one for one in paid if isinstance(one, str)}
+        for key in keys:  # what was built meanwhile on what others still held
+            tags |= built_on(int.from_bytes(key, "big"))
+        if await self._tell_store([*tags], keys):
             self._owed = {one: turn for one, turn in self._owed.items() if paid.get(one) != turn}
             if not self.owed:
                 self._breaker.release()
