@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from fault_proxy import FaultProxy
 from redis_records import eventually
 from redis_servers import Server
 
@@ -105,6 +106,33 @@ async def test_what_was_built_on_an_answer_whose_deletion_the_store_refused_goes
         store.full = False
         await eventually(lambda: there.stats()["entries"] == 0)
         assert await ask("q") == "says new"
+
+
+async def test_what_was_built_before_an_invalidation_was_heard_of_does_not_outlive_it(server: Server) -> None:
+    """It was begun later, of what was still held: Redis took it for new, and gave it to whoever had declared that."""
+    texts, asks = ["old"], []
+    async with FaultProxy(server.port) as proxy:
+        layers = [CacheLayer(store=url, semantic=False) for url in (server.url, f"{proxy.url}?lag=30s")]
+        for layer in layers:
+            inner = layer.wrap(Gate(lambda question: texts[-1], opened=True), name="inner", tags=["kb"])
+
+            async def outer(question: str, inner: Any = inner) -> str:
+                return f"says {await inner(question)}"
+
+            asks += [inner, layer.wrap(outer, name="outer", ignore=["inner"])]
+        async with layers[0] as here, layers[1] as there:
+            _, ask, held, elsewhere = asks
+            await held("q")
+            await there.flush()
+            proxy.hold_reply = b"invalidate"
+            texts.append("new")
+            await here.invalidate(tags=["kb"])
+            await proxy.held.wait()
+            await asyncio.sleep(0.1)  # more than clocks differ that were compared through the server
+            assert await elsewhere("q") == "says old"
+            proxy.go.set()
+            await there.flush()
+            assert await ask("q") == "says new"
 
 
 async def test_what_was_built_on_others_is_declared_invalid_after_these(server: Server) -> None:

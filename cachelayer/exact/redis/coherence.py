@@ -287,13 +287,10 @@ class Coherence:
         token, moment = self._own.get(key, (b"", 0.0))
         if tomb.token == token:
             return started < moment
-        return tomb.written > started + node.offset - self.margin(node)
+        return tomb.written > started + node.offset - node.margin
 
     def admits(self, known: Known, node: Node, started: float) -> bool:
-        """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation."""
-        return known.learned <= started or known.declared < started - self.margin(node)
-
-    @staticmethod
-    def margin(node: Node) -> float:
-        """Seconds by which two clocks that were compared through a server may still differ."""
-        return 0.05 + node.rtt
+        """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation. What it
+        was built on may have been held here until we heard of that."""
+        safe = started - node.margin - self._topology.silence
+        return known.learned <= started or known.declared < safe

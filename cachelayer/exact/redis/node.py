@@ -108,6 +108,11 @@ class Node:
         """The server's clock, by ours; Unix seconds."""
         return self._clock.monotonic() + self.offset
 
+    @property
+    def margin(self) -> float:
+        """Seconds by which two clocks that were compared through this server may still differ."""
+        return 0.05 + self.rtt
+
     def trusts(self, incarnation: bytes, written: float) -> bool:
         """Whether this server process has held in memory, ever since, what was written then.
 
