@@ -130,6 +130,10 @@ class Outcome(Generic[Answer]):
     """None if the answer was kept or came from a tier, else why it was not kept."""
 
 
+PART = "\x01"
+"""How a tag begins that says what an answer was built on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """An entry as it travels outside the process (Redis, snapshots). Times are Unix seconds."""

@@ -15,6 +15,7 @@ from typing import Final
 
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
+from ..types import PART
 from .call import Call, Function, Landing, Tags
 from .scope import Build, Scope, around, making
 from .terms import own_tags
@@ -22,11 +23,10 @@ from .terms import own_tags
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
 SCOPES: Final = frozenset("fo")
 """Kinds of tags that stand for a function or an owner, whose answers were used: no parts of their own."""
-MARK: Final = "\x01"
+MARK: Final = PART
 ANYTHING: Final = MARK + "*"
 """Carried by answers with very many parts in place of them all; invalidated whenever any part is."""
-BUILT: Final = tuple(MARK + kind for kind in "fon*")
-"""How tags begin that only what was built on others has."""
+BUILT: Final = tuple(MARK + kind for kind in "fon*")  # how tags begin that only what was built on others has
 MOST: Final = 256
 """Most parts of one answer that are told apart."""
 SEPARATOR: Final = "\x1f"

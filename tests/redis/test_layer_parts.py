@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
-from fault_proxy import FaultProxy
-from redis_records import eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.errors import StoreFault
-from cachelayer.exact.redis import RedisStore
-from cachelayer.testing import Gate
 
 PATIENT = Budgets(store="2s")
 
@@ -57,90 +51,6 @@ async def test_a_document_invalidated_here_is_gone_there_with_all_that_was_built
             await asyncio.sleep(0.005)
         assert await elsewhere("a") == "new"
         assert (await elsewhere.outcome("b")).source is Source.MEMORY
-
-
-class Refusing(RedisStore):
-    """Takes no deletions while it is `full`, as a node of a cluster may while the others take what they are told."""
-
-    full = False
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.told: list[tuple[str, ...]] = []
-
-    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
-        self.told.append(tuple(tags))
-        await super().invalidate(tags=tags, scopes=scopes)
-
-    async def delete(self, keys: Sequence[bytes]) -> int:
-        if self.full:
-            raise StoreFault("for a moment")
-        return await super().delete(keys)
-
-
-async def test_what_was_built_on_an_answer_whose_deletion_the_store_refused_goes_with_it(
-    server: Server,
-) -> None:
-    """It was told at once, and built anew from what others held until the deletion was told: that stayed for good."""
-    store = Refusing(server.url)
-    here, there = (
-        CacheLayer(policy=Policy(budgets=PATIENT), store=s, semantic=False) for s in (store, server.url)
-    )
-    parts = []
-    for layer, answer in ((here, "new"), (there, "old")):
-        inner = layer.wrap(Gate(lambda question, answer=answer: answer, opened=True), name="inner")
-
-        async def outer(question: str, inner: Any = inner) -> str:
-            return f"says {await inner(question)}"
-
-        parts.append((inner, layer.wrap(outer, name="outer", ignore=["inner"])))
-    (inner, ask), (_, elsewhere) = parts
-    async with here, there:
-        assert await elsewhere("q") == "says old"
-        await there.flush()
-        store.full = True
-        await inner.invalidate("q")
-        await eventually(lambda: there.stats()["entries"] == 1)
-        assert await elsewhere("q") == "says old"
-        await there.flush()
-        store.full = False
-        await eventually(lambda: there.stats()["entries"] == 0)
-        assert await ask("q") == "says new"
-
-
-async def test_what_was_built_before_an_invalidation_was_heard_of_does_not_outlive_it(server: Server) -> None:
-    """It was begun later, of what was still held: Redis took it for new, and gave it to whoever had declared that."""
-    texts, asks = ["old"], []
-    async with FaultProxy(server.port) as proxy:
-        layers = [CacheLayer(store=url, semantic=False) for url in (server.url, f"{proxy.url}?lag=30s")]
-        for layer in layers:
-            inner = layer.wrap(Gate(lambda question: texts[-1], opened=True), name="inner", tags=["kb"])
-
-            async def outer(question: str, inner: Any = inner) -> str:
-                return f"says {await inner(question)}"
-
-            asks += [inner, layer.wrap(outer, name="outer", ignore=["inner"])]
-        async with layers[0] as here, layers[1] as there:
-            _, ask, held, elsewhere = asks
-            await held("q")
-            await there.flush()
-            proxy.hold_reply = b"invalidate"
-            texts.append("new")
-            await here.invalidate(tags=["kb"])
-            await proxy.held.wait()
-            await asyncio.sleep(0.1)  # more than clocks differ that were compared through the server
-            assert await elsewhere("q") == "says old"
-            proxy.go.set()
-            await there.flush()
-            assert await ask("q") == "says new"
-
-
-async def test_what_was_built_on_others_is_declared_invalid_after_these(server: Server) -> None:
-    """In a cluster two nodes are told, one later than the other: it was built anew from what is about to go."""
-    store = Refusing(server.url)
-    async with CacheLayer(policy=Policy(budgets=PATIENT), store=store, semantic=False) as layer:
-        await layer.invalidate(scope={"function": "inner"}, tags=["kb"])
-    assert store.told == [("kb", "\0function:inner"), ("\x01finner", "\x01*")]
 
 
 async def test_ten_thousand_dependants_go_in_steps_that_leave_the_loop_to_others(

@@ -290,7 +290,5 @@ class Coherence:
         return tomb.written > started + node.offset - node.margin
 
     def admits(self, known: Known, node: Node, started: float) -> bool:
-        """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation. What it
-        was built on may have been held here until we heard of that."""
-        safe = started - node.margin - self._topology.silence
-        return known.learned <= started or known.declared < safe
+        """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation."""
+        return known.learned <= started or known.declared < started - node.margin

@@ -54,6 +54,11 @@ class Newsroom:
         self._latest: dict[bytes, int] = {}
         """The number of the latest news of a digest."""
 
+    @property
+    def heeded(self) -> bool:
+        """Whether anybody reads them."""
+        return bool(self._mailboxes)
+
     def tell(self, news: News) -> None:
         if news.digests:
             self._number += 1

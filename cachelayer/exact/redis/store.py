@@ -195,12 +195,10 @@ class RedisStore:
         stored. Of a key whose lease is among `leases`, an entry by a later holder stays. Raises StoreFault.
         """
         lane = await self._started()
-        writer = Writer(self._names, self._clock, self._wire, lane.topology, lane.coherence, self.refused)
+        lanes = tuple(self._lanes.values())
+        writer = Writer(self._names, self._clock, self._wire, lane, lanes, self.refused)
         fences = {lease.key: lease.fence for lease in leases if isinstance(lease, RedisLease)}
-        stored = await writer.put(records, fences)
-        for other in tuple(self._lanes.values()) if writer.overtaken else ():
-            other.overtaken(writer.overtaken)
-        return stored
+        return await writer.put(records, fences)
 
     async def delete(self, keys: Sequence[bytes]) -> int:
         """Delete entries, and those under way; returns how many there were. Raises StoreFault."""

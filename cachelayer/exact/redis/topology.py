@@ -94,6 +94,11 @@ class Topology:
         """Whether every invalidation made `silence` seconds ago is known here."""
         return bool(self.nodes) and all(node.coherent for node in self.nodes.values())
 
+    @property
+    def confirmed(self) -> float:
+        """Loop time up to which no invalidation is unknown here."""
+        return min((node.confirmed for node in self.nodes.values()), default=float("-inf"))
+
     def route(self, name: bytes) -> Node:
         """The node that owns `name`. Raises StoreFault if none is known."""
         if self.only is not None:

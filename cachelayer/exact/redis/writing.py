@@ -9,14 +9,14 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...protocols import Clock
-from ...types import Reason, Record
+from ...types import PART, Reason, Record
 from .calls import Answers, Request, answers, call, moving, other_type
-from .coherence import Coherence, Wanted
+from .coherence import Wanted
 from .epochs import NEVER, Known, unpack
+from .lane import Lane
 from .names import Names, digest_of, scope_name, tag_name
 from .node import Node, Role
 from .pipe import pack
-from .topology import Topology
 from .wire import DEP, HEADER, PEEK, Dep, Wire
 
 TOMB = 900.0
@@ -66,14 +66,20 @@ class Writer:
         names: Names,
         clock: Clock,
         wire: Wire,
-        topology: Topology,
-        coherence: Coherence,
+        lane: Lane,
+        lanes: Sequence[Lane],
         refused: Counter[Reason],
     ) -> None:
+        """`lanes`: those of all loops of this process."""
         self._names, self._now, self._wire = names, clock.monotonic, wire
         self._past = clock.monotonic() - clock.time()
         """What makes times of our monotonic clock of those in the records, were that other clock set meanwhile."""
-        self._topology, self._coherence, self._refused = topology, coherence, refused
+        self._topology, self._coherence, self._refused = lane.topology, lane.coherence, refused
+        self._lanes = lanes
+        listening = [one for one in lanes if one.coherence.news.heeded and one.loop.is_running()]
+        heard = min((one.topology.confirmed for one in listening), default=float("inf"))
+        self._heard = self._now() - (lane.loop.time() - heard)
+        """Until when all invalidations are known to who listens for memory, on whatever loop: that may stand still."""
         self.overtaken: list[bytes] = []
         """Names that say of which entries there were newer ones."""
 
@@ -82,6 +88,8 @@ class Writer:
         drafts, faults = self._drafts(records)
         drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)
+        for lane in self._lanes if self.overtaken else ():
+            lane.overtaken(self.overtaken)
         if faults:
             raise faults[0]
         return stored
@@ -147,21 +155,24 @@ class Writer:
     def _forbidden(self, draft: Draft, known: dict[bytes, Known]) -> Reason | None:
         if draft.until <= self._now():
             return Reason.EXPIRED
+        built = any(tag.startswith(PART) for tag in draft.record.tags)
+        # what it was built on may have been held until its invalidation was heard of
+        since = draft.started - self._topology.silence if built else draft.started
         nodes, steady = [draft.node], set()
         for name in draft.names:
             digest = digest_of(name)
             epoch, node = known.get(digest), self._topology.route(self._names.epoch(digest))
             if epoch is None:
                 return Reason.FAULT
-            if not self._coherence.admits(epoch, node, draft.started):
+            if not self._coherence.admits(epoch, node, since):
                 return Reason.INVALIDATED
             nodes.append(node)
-            if epoch.standing + STEADY < draft.started:
+            if epoch.standing + STEADY < draft.started and not built:
                 steady.add(node)
             draft.deps.append((digest, epoch.token))  # one that changes from here on makes the entry invalid
         if any(draft.started < node.since and node not in steady for node in nodes):
-            return Reason.INVALIDATED  # a deletion may have been lost with the server's memory
-        return None
+            return Reason.INVALIDATED  # a deletion may have been lost with the server's memory, or unheard
+        return Reason.INVALIDATED if built and self._heard < since else None
 
     async def _store(
         self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]
