@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fault_proxy import FaultProxy
-from redis_records import eventually, record
+from redis_records import eventually, record, served
 from redis_servers import Server
 
 from cachelayer.errors import StoreFault
@@ -76,7 +76,7 @@ async def test_what_no_replica_had_of_a_lost_primary_is_declared_invalid_again_w
     """It was told to the primary alone, and valid again for good once that had fallen."""
     primary, replica = own_server("--repl-diskless-sync-delay", "0"), own_server()
     async with FaultProxy(primary.port) as between, FaultProxy(primary.port) as name:
-        store = await open_store(f"{name.url}?lag=5s")
+        store = await open_store(f"{name.url}?lag=5s", trust_reloaded=True)
         wanted = record(tags=("t",))
         assert await store.put([wanted]) == 1
         entry, tomb, epoch = (store._names.entry(wanted.key), store._names.tomb(wanted.key),
@@ -85,12 +85,16 @@ async def test_what_no_replica_had_of_a_lost_primary_is_declared_invalid_again_w
         await eventually(lambda: followed(primary) and replica.do("EXISTS", entry, epoch) == 2)
         await eventually(lambda: store._lane().only.replicas == 1)
         between.hang, token = True, replica.do("GET", epoch)
+        before = store._lane().only.incarnation
         await (store.invalidate(tags=["t"]) if by == "tag" else store.delete([wanted.key]))
         assert store.stats()["unconfirmed"] == 1
         primary.kill()
         replica.do("REPLICAOF", "NO", "ONE")
         assert replica.do("EXISTS", entry, tomb) == 1 and replica.do("GET", epoch) == token
         name.target = replica.port
+        node = store._lane().only
+        while node.coherent is False or node.incarnation == before or store._lane().coherence.doubts._held:
+            assert await served(store) is None  # not for a moment, in the process that declared it
         await eventually(lambda: replica.do("GET", epoch) != token or replica.do("EXISTS", tomb))
         assert replica.do("EXISTS", entry) == (by == "tag")
         await eventually(lambda: not store._lane().coherence.doubts._held)

@@ -88,6 +88,7 @@ class Lane:
             self.topology.stale = self.cluster
             self.leases.changed(None)  # who waits is not to wait for a server that hangs
         elif turn is Turn.UP:
+            self.tasks.spawn(self._redeclare)  # before anything is compared with what this server knows
             self.leases.settle()
 
     def _leases_changed(self, names: list[bytes] | None) -> None:
@@ -182,6 +183,10 @@ class Lane:
             pass  # the next look is soon
         finally:
             self._surveying = False
+
+    async def _redeclare(self) -> None:
+        with suppress(StoreFault):  # the next look is soon
+            await self.coherence.doubts.settle()
 
     async def _roles(self) -> None:
         for node in self.topology:
