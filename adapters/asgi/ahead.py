@@ -38,6 +38,7 @@ class Ahead(Aside):
         if (
             fresh_for(answer[2]) == 0
             or size > served.limit
+            or call.epoch != served.engine.keeper.epoch
             or served.engine.keeper.judge(call, answer) is not None
         ):
             return

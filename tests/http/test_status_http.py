@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
+from asgi_client import Client
 from cachelayer.adapters.asgi.status import bypass, hit
 from hypothesis import given
 from hypothesis import strategies as st
+from upstream import Upstream
+
+from cachelayer import CacheLayer
 
 _ITEM = re.compile(rb"cachelayer; fwd=bypass; detail=(?:[A-Za-z][A-Za-z0-9_./:-]*|\"[ !#-\[\]-~]*\")")
 
@@ -38,3 +43,17 @@ def test_a_hit_tells_whole_seconds_and_nothing_where_nobody_knows() -> None:
     assert hit(59.9, "memory")[1] == b"cachelayer; hit; ttl=59; detail=memory"
     assert hit(-1.5, "memory")[1] == b"cachelayer; hit; ttl=-1; detail=memory"
     assert hit(None, "redis")[1] == b"cachelayer; hit; detail=redis"
+
+
+async def test_what_was_declared_invalid_while_it_was_made_is_not_called_stored(
+    c: Client, upstream: Upstream, layer: CacheLayer
+) -> None:
+    """It was: an answer is sent before it is kept, and whether it still might be was not looked at."""
+    asked = {"say": "hi", "hold": "g"}
+    call = c.chatting(asked)
+    while not upstream.requests:
+        await asyncio.sleep(0)
+    await layer.erase()
+    upstream.gate("g").set()
+    assert "kept:invalidated" in (await call.wait()).header("cache-status")
+    assert not (await c.chat(asked)).hit
