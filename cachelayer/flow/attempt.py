@@ -80,9 +80,7 @@ class Faults:
 
     def forgives(self, stage: str, fault: BaseException, of: str = "") -> Reason | None:
         """Count a fault and return its reason; None for what must pass: cancellations and configuration errors."""
-        if isinstance(fault, ConfigurationError) or interrupted(fault):
-            return None
-        return self.report(stage, fault, of)
+        return None if _passes(fault) else self.report(stage, fault, of)
 
     def guard(self, stage: str) -> _Guard:
         """For `with`: a fault inside is counted and goes no further. Reusable."""
@@ -138,6 +136,25 @@ class _Guard:
             return False
         self.reason = reason
         return True
+
+
+class Held:
+    """For `with`: keeps a fault of which it is not known yet whether it is the cache's, and which went no further."""
+
+    fault: BaseException | None = None
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
+        if fault is None or _passes(fault):
+            return False
+        self.fault = fault.with_traceback(None)  # which would keep everything that was under way
+        return True
+
+
+def _passes(fault: BaseException) -> bool:
+    return isinstance(fault, ConfigurationError) or interrupted(fault)
 
 
 def interrupted(fault: BaseException) -> bool:

@@ -223,11 +223,9 @@ class Retrieval(Undivided):
             query, more = self._query(args, kwargs), self._widened(args, kwargs, asked)
             if more is not None:  # a retriever may change its filters, and fail
                 args, kwargs = self.handle.function.identifier.held(args, kwargs)
-            documents = None if more is None else await self.wide.tried(ask(*more))
-            if documents is None:
-                documents = await ask(args, kwargs)
-                if more is not None:
-                    self.wide.refused()
+            documents = await self.wide.told(
+                None if more is None else ask(*more), functools.partial(ask, args, kwargs)
+            )
             tags, tenant = self._tags(documents), self._engine.noting.tenant
             pairs = zip(tags, documents, strict=True)
             changed = [

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from ..checks import whole
+from ..flow.attempt import Held
 from ..keep.call import Call
 from ..path.engine import Engine
-from ..types import Reason
 from .documents import Reading
 from .ranking import Ranking, named
 
@@ -39,27 +39,38 @@ class Wide:
     ) -> None:
         whole("wide", times, 1, ": k times as many are fetched")
         self._times, self._reading, self._engine, self._tags = times, reading, engine, tags
-        self._failed = 0
+        self._failed, self._down = 0, False
         self._run = os.urandom(8).hex()
         self.ranking = Ranking(on=on and times > 1)
 
     def fetched(self, k: int | None) -> int | None:
         """How many documents to ask for where `k` are wanted."""
-        return k * self._times if k is not None and self.ranking.on else k
+        return k * self._times if k is not None and self.ranking.on and not self._down else k
 
-    async def tried(self, asking: Awaitable[list[Any]]) -> list[Any] | None:
-        """What a retriever told when it was asked for more than was wanted; None if it failed.
+    async def told(
+        self, more: Awaitable[list[Any]] | None, plain: Callable[[], Awaitable[list[Any]]]
+    ) -> list[Any]:
+        """What a retriever tells, asked for more than is wanted by `more`, and where that fails for what is wanted.
 
-        The caller is not to suffer from our asking; one that fails again and again is asked for no more than is wanted.
+        The caller is not to suffer from our asking: one that fails again and again is asked for no more than is wanted,
+        and one that is down, which is no fault of the cache, waited for once until it answers.
         """
-        documents = await self._engine.faults.attempt("retrieve", asking, None)
-        if isinstance(documents, Reason):
-            return None
-        self._failed = 0
+        held = Held()
+        if more is not None:
+            with held:
+                documents = await more
+                self._failed = 0
+                return documents
+        self._down = self._down or held.fault is not None
+        documents = await plain()
+        self._down = False
+        if held.fault is not None:
+            self._refused(held.fault)
         return documents
 
-    def refused(self) -> None:
+    def _refused(self, fault: BaseException) -> None:
         """A retriever that failed when it was asked for more told what was wanted: so it is not down."""
+        self._engine.faults.report("retrieve", fault)
         self._failed += 1
         if self._failed == PATIENCE:
             self._times = 1
