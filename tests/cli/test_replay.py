@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer import ConfigurationError
+from cachelayer import Budgets, ConfigurationError
 from cachelayer.cli import main
 from cachelayer.cli.charts import NOTHING
 from cachelayer.cli.replay.page import rolling
@@ -205,6 +205,12 @@ def test_a_configuration_reads_every_kind_of_value() -> None:
     ).policy
     assert (policy.max_error_rate, policy.ttl, policy.variants, policy.pure) == (0.02, 3600.0, 2, False)
     assert policy.normalize.case and policy.budgets.embed == 1.0
+
+
+def test_budgets_that_are_given_hold_though_they_are_the_default_ones() -> None:
+    """They were taken for not given, and a stage was waited for a minute."""
+    run = Run(stream(1), config("budgets.embed=15ms"), WordEmbedder())
+    assert run._ask.handle.function.policy.budgets == Budgets()
 
 
 def test_the_command_tells_table_json_and_report(tmp_path: Path, capsys: Any) -> None:

@@ -22,7 +22,7 @@ from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 
 BLOCK = 64
 PATIENT = Budgets(store=60, embed=60, search=60, verify=60)
-"""In place of the default ones: nobody waits in a replay, and a busy machine must not turn hits into misses."""
+"""Where none are given: nobody waits in a replay, and a busy machine must not turn hits into misses."""
 READ = 4096
 """Texts of which what was read token by token is remembered: some 80 MB of questions."""
 Progress = Callable[[int], None]
@@ -105,7 +105,7 @@ class Run:
         self._asked, self._clock = asked, ManualClock(asked[0].at or 0.0)
         self._now: ContextVar[int] = ContextVar("place")
         policy = config.policy
-        if policy.budgets == Budgets():
+        if "budgets" not in config.given:
             policy = policy.override(budgets=PATIENT)
         self._layer = CacheLayer(
             policy=policy, clock=self._clock, embedder=embedder,
