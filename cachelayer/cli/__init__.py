@@ -33,9 +33,11 @@ where to start:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Faults that a user can mend are one line, not a traceback."""
-    for name in ("stdout", "stderr"):  # either is None if the program was started with it closed
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    for name, mode in (("stdin", os.O_RDONLY), ("stdout", os.O_WRONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:  # it was closed when the program was started
+            nowhere = os.open(os.devnull, mode)  # the lowest number that is free: in this order its own
+            os.set_inheritable(nowhere, True)  # workers are started with it, too
+            setattr(sys, name, os.fdopen(nowhere, "r" if mode == os.O_RDONLY else "w"))
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="replace")  # a terminal without our dashes shows question marks

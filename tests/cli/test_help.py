@@ -95,6 +95,20 @@ def test_a_command_without_standard_error_does_its_work(tmp_path: Path) -> None:
     assert told.returncode == 0 and "oracle" in told.stdout
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_what_a_command_starts_has_the_standard_streams_that_it_was_started_without(closed: str) -> None:
+    """Of a gateway started with >&- worker after worker died as it started, and its clients waited."""
+    program = """
+import subprocess, sys
+from cachelayer.cli import main
+main([])
+child = "import sys; sys.exit(None in (sys.stdin, sys.stdout, sys.stderr))"
+sys.exit(subprocess.run([sys.executable, "-c", child]).returncode)
+"""
+    command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, program]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def test_ctrl_c_while_commands_are_loaded_ends_quietly() -> None:
     program = """
 import sys
