@@ -38,7 +38,7 @@ _COUNTERS = (
     ("tenant_cost_total", ("tenant", "kind"), "Cost by tenant: spent and saved"),
     ("tag_cost_total", ("tag", "kind"), "Cost by tag: spent and saved"),
     ("entries_gone_total", ("why",), "Entries that left the memory: evicted, expired, replaced, removed, cleared"),
-    ("write_back_done_total", (), "Answers written in the background"),
+    ("write_back_done_total", (), "Answers that left the write-back queue; what a store refused is among the faults"),
     ("write_back_dropped_total", (), "Answers not written because the queue was full"),
     ("learning_dropped_total", (), "Answers not findable by meaning: too many waited for `judge=`, or the layer ended"),
     ("background_refused_total", (), "Refreshes and checks not started because too many were in progress"),
