@@ -154,7 +154,7 @@ class Keeper(Holdings):
     def keep_stream(self, call: Call, chunks: list[Frozen | Alike], seconds: float, landing: Landing) -> None:
         """Keep a stream that ended well."""
         function, landing.seconds = call.function, seconds
-        function.stats.took("backend", seconds)
+        function.stats.streamed(seconds)
         landing.frozen = stream = stream_of(chunks, plain=function.plain)
         seen = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
         if (reason := self._admit(call, seen)) is not None:

@@ -178,9 +178,9 @@ class FunctionStats:
         if len(self._found) >= _FOLD:
             self.fold()
 
-    def took(self, stage: str, seconds: float) -> None:
-        """A stage ended after its request was counted: the backend's, of a stream."""
-        self._stages[stage].append(seconds)
+    def streamed(self, seconds: float) -> None:
+        """The backend's stream ended, whose request was counted as it began."""
+        self._stages["backend"].append(seconds)
 
     def fold(self) -> None:
         """Put the last requests into the histograms, and among the counters what came from the store."""

@@ -83,7 +83,7 @@ class Streamed:
             self._keeper.keep_stream(call, chunks, seconds, landing)
         else:
             landing.seconds = seconds
-            function.stats.took("backend", seconds)
+            function.stats.streamed(seconds)
             self._keeper.refuse(call, landing, self._keeper.unkeepable(call, NotKeepable(_RETURNS)))
         self._tiers.supersede(call, landing)
         self._tiers.keep(call, landing)
@@ -146,7 +146,7 @@ class Streamed:
         """The same for a stream that was too large to keep: its token counts are read from its last chunks."""
         ended = Landing(Source.BACKEND, self._call)
         ended.recording, ended.seconds = self._landing.recording, self._seconds()
-        self._call.function.stats.took("backend", ended.seconds)
+        self._call.function.stats.streamed(ended.seconds)
         ended.answer = [chunk.answer() for chunk in self._last]
         self._settle(ended)
 
