@@ -38,23 +38,19 @@ COOLING: Final = 0.995
 class Ledger:
     """Chooses the risk up to which one serves under one bound.
 
-    `margin`: how many standard deviations (of a Poisson count) the predicted number of wrong answers stays below what
-    the bound allows. Both are counted after `horizon` more hits, and at least after so many that the bound allows
-    `fewest` wrong ones: with fewer hits the margin would take two thirds of a small bound. The latest requests, about
-    1 / `decay` of them, stand for the coming ones.
+    The predicted number of wrong answers stays MARGIN standard deviations (of a Poisson count) below what the bound
+    allows. Both are counted after HORIZON more hits, and at least after so many that the bound allows FEWEST wrong
+    ones: with fewer hits the margin would take two thirds of a small bound. The latest requests, about 1 / (1 - KEEP)
+    of them, stand for the coming ones.
     """
 
-    def __init__(
-        self,
-        bound: float,
-        *,
-        margin: float = 2.2,
-        horizon: float = 800.0,
-        fewest: float = 10.0,
-        decay: float = 0.004,
-    ) -> None:
+    MARGIN: Final = 2.2
+    HORIZON: Final = 800.0
+    FEWEST: Final = 10.0
+    KEEP: Final = 1.0 - 0.004
+
+    def __init__(self, bound: float) -> None:
         self.bound = bound
-        self._margin, self._horizon, self._fewest, self._keep = margin, horizon, fewest, 1.0 - decay
         self.hits = 0
         self.cold = 0.0
         """Sum of risk served on the word of the pair verifier."""
@@ -73,14 +69,14 @@ class Ledger:
 
     def target(self, scale: float = 1.0) -> float:
         """The mean risk to aim at: lower than the bound by the margin, which fades as hits grow."""
-        hits = max(self.hits + self._horizon, self._fewest / self.bound)
+        hits = max(self.hits + self.HORIZON, self.FEWEST / self.bound)
         allowed = self.bound * scale * hits
-        root = (math.sqrt(self._margin**2 + 4.0 * allowed) - self._margin) / 2.0
+        root = (math.sqrt(self.MARGIN**2 + 4.0 * allowed) - self.MARGIN) / 2.0
         return root * root / hits
 
     def see(self, risk: float, calibration: Calibration) -> None:
         """A request with a candidate came, of this predicted risk: what is seen sets the limit."""
-        at, keep = band(risk), self._keep
+        at, keep = band(risk), self.KEEP
         self._count = list(map(keep.__mul__, self._count))
         self._risk = list(map(keep.__mul__, self._risk))
         self._count[at] += 1.0
@@ -218,19 +214,19 @@ class Shift:
 
     DOUBTFUL: Final = 0.3
     """Predicted risk from which a label does not count."""
+    TOLD: Final = 14.0
 
-    def __init__(self, threshold: float = 14.0) -> None:
-        self._threshold = threshold
+    def __init__(self) -> None:
         self.sum = 0.0
 
     def learn(self, risk: float, wrong: bool) -> bool:
-        """`risk`: as predicted, corrected. True once when the sum reaches the threshold."""
+        """`risk`: as predicted, corrected. True once when the sum reaches TOLD."""
         if risk > self.DOUBTFUL:
             return False
         predicted = max(risk, 0.02)
         step = math.log(0.8 / predicted) if wrong else math.log(0.2 / (1.0 - predicted))
         self.sum = max(0.0, self.sum + step)
-        if self.sum < self._threshold:
+        if self.sum < self.TOLD:
             return False
         self.sum = 0.0
         return True
@@ -244,6 +240,7 @@ class Interval:
 
     _RATES = np.exp(np.linspace(math.log(2e-4), math.log(0.9), 120))
     _RATIOS = np.array([0.0, 0.1, 0.3, 0.6, 1.6, 3.0, 6.0, 15.0])
+    ALPHA: Final = 0.05
 
     def __init__(self) -> None:
         self.hits = dict.fromkeys(_LEVELS, 0)
@@ -277,8 +274,8 @@ class Interval:
         hits = sum(max(hits, self.checked[p]) for p, hits in self.hits.items())  # more may be lost
         return min(1.0, sum(w / p for p, w in self.wrong.items()) / hits)
 
-    def bounds(self, alpha: float = 0.05) -> tuple[float, float]:
-        """A (1 - alpha) confidence sequence: (lowest, highest) error rate that the bets do not rule out."""
+    def bounds(self) -> tuple[float, float]:
+        """A (1 - ALPHA) confidence sequence: (lowest, highest) error rate that the bets do not rule out."""
         rates, extra = self._RATES[:, None], self._RATIOS[None, :] - 1.0
         extra = np.minimum(extra, 0.9 / rates)
         log = np.zeros((self._RATES.size, self._RATIOS.size))
@@ -292,7 +289,7 @@ class Interval:
             log += max(hits, 0) * np.log1p(-stake * extra * rates)
         top = log.max(axis=1, keepdims=True)
         wealth = top[:, 0] + np.log(np.exp(log - top).mean(axis=1))
-        kept = self._RATES[wealth < math.log(1.0 / alpha)]
+        kept = self._RATES[wealth < math.log(1.0 / self.ALPHA)]
         if not kept.size:
             estimate = self.estimate or 0.0
             return estimate, estimate

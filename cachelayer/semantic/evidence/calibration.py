@@ -82,9 +82,13 @@ class Calibration:
     """Corrects predicted risks by what came.
 
     `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a predicted risk that no
-    evidence takes away; `trusting`: take what is predicted as it is until something came of it; `strength`: wrong
-    answers that a band's own count needs to weigh as much as the line.
+    evidence takes away; `trusting`: take what is predicted as it is until something came of it.
     """
+
+    STRENGTH: Final = 1.5
+    """Wrong answers that a band's own count needs to weigh as much as the line."""
+    KEEP: Final = 1.0 - 1.0 / 4000.0
+    """What a label leaves of those before it."""
 
     _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
 
@@ -95,11 +99,8 @@ class Calibration:
         slope: tuple[float, float] = (1.03, 0.25),
         least: float = 0.6,
         trusting: bool = False,
-        strength: float = 1.5,
-        memory: float = 4000.0,
     ) -> None:
         self._least = least
-        self._strength, self._keep = strength, 1.0 - 1.0 / memory
         self._prior = -0.5 * (((_SHIFTS - shift[0]) / shift[1]) ** 2 + ((_SLOPES - slope[0]) / slope[1]) ** 2)
         self._likelihood = np.zeros_like(self._prior)
         self.predicted = np.zeros(BANDS)
@@ -113,9 +114,9 @@ class Calibration:
 
     def learn(self, risk: float, right: bool) -> None:
         """`risk` as predicted before the truth was known, by a check or a miss."""
-        self.predicted *= self._keep
-        self.wrong *= self._keep
-        self._likelihood *= self._keep
+        self.predicted *= self.KEEP
+        self.wrong *= self.KEEP
+        self._likelihood *= self.KEEP
         at = band(risk)
         self.predicted[at] += risk
         self.wrong[at] += not right
@@ -128,8 +129,8 @@ class Calibration:
         share = np.exp(log - log.max())
         share /= share.sum()
         line = self._scale * (share @ _RATIOS)
-        ratio = (self._strength * line + self._KERNEL @ self.wrong) / (
-            self._strength + self._KERNEL @ self.predicted
+        ratio = (self.STRENGTH * line + self._KERNEL @ self.wrong) / (
+            self.STRENGTH + self._KERNEL @ self.predicted
         )
         self.factors = np.maximum(ratio, self._least).tolist()
 

@@ -42,15 +42,15 @@ class Prior:
 class RiskModel:
     """P(wrong | reading), learning. `spread`: standard deviation of a weight from function to function."""
 
-    def __init__(
-        self, prior: Prior, *, spread: float = 0.12, rate: float = 0.5, memory: float = 4000.0
-    ) -> None:
+    RATE: Final = 0.5
+    GROW: Final = 1.0 + 1.0 / 4000.0
+
+    def __init__(self, prior: Prior, *, spread: float = 0.12) -> None:
         self.prior = prior
         self.weights = prior.weights.copy()
         self._widest = np.full(len(prior.weights), spread**2)
         self._widest[-1] *= 4.0
         self.covariance = np.diag(self._widest)
-        self._rate, self._grow = rate, 1.0 + 1.0 / memory
         self._mean, self._scale = np.append(prior.mean, 0.0), np.append(prior.scale, 1.0)
 
     def encode(self, features: Iterable[float]) -> Floats:
@@ -78,16 +78,15 @@ class RiskModel:
         )
         return max(1e-6, 1.0 / (1.0 + math.exp(min(50.0, logit))))
 
-    def learn(self, x: Floats, right: bool, weight: float = 1.0) -> None:
+    def learn(self, x: Floats, right: bool) -> None:
         logit = max(-30.0, min(30.0, float(x @ self.weights)))
         p = 1.0 / (1.0 + math.exp(-logit))
-        rate = self._rate * weight
-        curvature = rate * max(p * (1.0 - p), 1e-4)
+        curvature = self.RATE * max(p * (1.0 - p), 1e-4)
         spread = self.covariance @ x
         self.covariance -= np.outer(spread, spread) * (curvature / (1.0 + curvature * float(x @ spread)))
-        self.weights += rate * (right - p) * (self.covariance @ x)
+        self.weights += self.RATE * (right - p) * (self.covariance @ x)
         if float(np.trace(self.covariance)) < float(self._widest.sum()):
-            self.covariance *= self._grow  # forget slowly, so that a function that changes is followed
+            self.covariance *= self.GROW  # forget slowly, so that a function that changes is followed
 
     def state(self) -> tuple[Floats, Floats]:
         """What was learned so far, to return to."""
