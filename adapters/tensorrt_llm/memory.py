@@ -13,6 +13,10 @@ WEIGHT_BITS = {"fp16": 16, "bf16": 16, "fp8": 8, "int8": 8, "nvfp4": 4.5, "awq":
 """Bits a parameter, block scales included (NVFP4: one FP8 scale for 16 values; AWQ: FP16 scale and zero for
 128)."""
 KV_BYTES = {"auto": 2.0, "fp8": 1.0, "nvfp4": 0.5625}
+RESERVE = 3.0
+"""GiB a GPU for activations, CUDA graphs and the runtime: an assumption, not a measurement."""
+KV_SHARE = 0.9
+"""Of what the weights and these leave free."""
 BLOCK = 32
 """Tokens a KV block: the default of the PyTorch backend."""
 
@@ -103,7 +107,6 @@ class KvMemory:
 
     weights: int
     reserve: int
-    """Activations, CUDA graphs, runtime: an assumption, not a measurement."""
     kv: int
     bytes_per_token: int
     """2 (K and V) * layers * kv heads * head dimension * bytes, of this GPU's share; latent ones are on every GPU."""
@@ -122,22 +125,19 @@ def kv_memory(
     weights: str = "bf16",
     kv_dtype: str = "auto",
     context: int | None = None,
-    fraction: float = 0.9,
-    reserve: float = 3.0,
 ) -> KvMemory:
-    """How many KV blocks fit beside the weights. `reserve` is in GiB, `fraction` the share of what stays
-    free.
+    """How many KV blocks fit beside the weights.
 
     Raises ConfigurationError with the sums where not one sequence of `context` tokens fits."""
     world = tensor_parallel * pipeline_parallel
     weight_bytes = int(model.parameters * WEIGHT_BITS[weights] / 8 / world)
-    reserved = int(reserve * GIB)
+    reserved = int(RESERVE * GIB)
     heads = max(1, -(-model.kv_heads // tensor_parallel))
     layers = -(-model.layers // pipeline_parallel)
     numbers = model.latent or 2 * heads * model.head_dim
     per_token = int(layers * numbers * KV_BYTES[kv_dtype])
     free = int(gpu.memory * GIB) - weight_bytes - reserved
-    kv = max(0, int(free * fraction))
+    kv = max(0, int(free * KV_SHARE))
     blocks = kv // (per_token * BLOCK)
     wanted = context or model.context
     found = KvMemory(

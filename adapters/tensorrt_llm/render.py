@@ -10,6 +10,9 @@ from typing import Any
 from .memory import GIB
 from .profiles import EngineProfile
 
+CANCELLATION_CHECK_MS = 10
+"""How long a request that its caller gave up may go on."""
+
 
 def yaml(body: Mapping[str, Any], indent: int = 0) -> str:
     """Block-style YAML of mappings, lists and scalars; strings are JSON strings, which YAML 1.2 includes."""
@@ -35,9 +38,9 @@ def serve_command(profile: EngineProfile, path: str, *, host: str = "127.0.0.1",
     return shlex.join(words)
 
 
-def model_yaml(profile: EngineProfile, *, cancellation_check_ms: int = 10) -> str:
+def model_yaml(profile: EngineProfile) -> str:
     """`1/model.yaml` of the LLM-API model: the engine's arguments and Triton's own, streaming on."""
-    triton = {"max_batch_size": 0, "decoupled": True, "cancellation_check_period_ms": cancellation_check_ms}
+    triton = {"max_batch_size": 0, "decoupled": True, "cancellation_check_period_ms": CANCELLATION_CHECK_MS}
     return yaml({"model": profile.model.name, **profile.llm_kwargs(), "triton_config": triton})
 
 
@@ -74,12 +77,12 @@ LLMAPI_OUTPUTS = {
 }
 
 
-def config_pbtxt(profile: EngineProfile, *, name: str = "tensorrt_llm") -> str:
+def config_pbtxt(profile: EngineProfile) -> str:
     """`config.pbtxt` of the LLM-API model (python backend); the engine's values stand in `model.yaml`."""
     return "\n".join(
         (
             f"# {profile.kind} profile of {profile.model.name}",
-            f'name: "{name}"',
+            'name: "tensorrt_llm"',
             'backend: "python"',
             "max_batch_size: 0",
             "model_transaction_policy { decoupled: true }",
@@ -98,7 +101,7 @@ def _tensors(kind: str, tensors: Mapping[str, tuple[str, int]], optional: str) -
         yield f'{kind} {{ name: "{name}" data_type: {datatype} dims: [ {size} ]{suffix} }}'
 
 
-def engine_parameters(profile: EngineProfile, *, max_queue_size: int = 256) -> dict[str, str]:
+def engine_parameters(profile: EngineProfile) -> dict[str, str]:
     """Template variables of the C++ `tensorrt_llm/config.pbtxt`, for `fill_template.py`."""
     body = profile.llm_kwargs()
     policy = body["scheduler_config"]["capacity_scheduler_policy"]
@@ -113,8 +116,8 @@ def engine_parameters(profile: EngineProfile, *, max_queue_size: int = 256) -> d
         "kv_cache_free_gpu_mem_fraction": body["kv_cache_config"]["free_gpu_memory_fraction"],
         "exclude_input_in_output": "true",
         "max_queue_delay_microseconds": int(body.get("batch_wait_timeout_ms", 0) * 1000),
-        "max_queue_size": max_queue_size,
-        "cancellation_check_period_ms": 10,
+        "max_queue_size": 256,
+        "cancellation_check_period_ms": CANCELLATION_CHECK_MS,
         "cuda_graph_mode": "true",
     }
     if host:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from cachelayer.errors import ConfigurationError
 
-from .memory import BLOCK, GIB, Gpu, KvMemory
+from .memory import BLOCK, GIB, KV_SHARE, Gpu, KvMemory
 
 Kind = Literal["latency", "throughput", "balanced"]
 Version = Literal["1.0", "1.2", "1.3"]
@@ -179,7 +179,7 @@ def cache(
         Setting(p + "copy_on_partial_reuse", True, "by copying, so that both users keep theirs", KVCACHE),
         Setting(
             p + "free_gpu_memory_fraction",
-            0.9,
+            KV_SHARE,
             f"{memory.blocks} blocks of {BLOCK} tokens; up to 0.95 alone on a GPU, never 1.0",
             TUNING,
         ),
