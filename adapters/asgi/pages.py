@@ -11,8 +11,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class Pages:
     """The CORS headers that the app last sent to each origin, at most `capacity`; cached answers repeat them."""
 
-    def __init__(self, capacity: int = 1024) -> None:
-        self._capacity = capacity
+    capacity = 1024
+
+    def __init__(self) -> None:
         self._headers: OrderedDict[tuple[str, bytes], Headers] = OrderedDict()
 
     def known(self, path: str, origin: bytes) -> Headers | None:
@@ -28,5 +29,5 @@ class Pages:
             cors.append((b"vary", b"Origin"))
         self._headers[path, origin] = tuple(cors)
         self._headers.move_to_end((path, origin))
-        if len(self._headers) > self._capacity:
+        if len(self._headers) > self.capacity:
             self._headers.popitem(last=False)

@@ -141,7 +141,7 @@ class SharedTier:
             self.breaker.success()
         return reason
 
-    async def _bounded(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+    async def _bounded(self, key: bytes, canonical: bytes, budget: float | None) -> Record | None:
         """`Store.get` within a budget that the store does not enforce itself."""
         try:
             return await within(budget, self.store.get(key, canonical))

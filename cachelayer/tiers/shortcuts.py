@@ -30,9 +30,9 @@ ABSENT = Reason.ABSENT
 class Shortcuts:
     """Where raw forms lead, and the hits that begin there. Holds requests, no answers."""
 
-    def __init__(self, shared: SharedTier, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, shared: SharedTier) -> None:
         assert shared.recall is not None
-        self._shared, self.recall, self.max_bytes = shared, shared.recall, max_bytes
+        self._shared, self.recall, self.max_bytes = shared, shared.recall, MAX_BYTES
         self.bytes = 0
         """At most `max_bytes`."""
         self._held: deque[tuple[Raws, int | str, int]] = deque()

@@ -84,7 +84,7 @@ async def test_a_page_is_no_stranger_because_its_first_request_failed(
 async def test_how_many_pages_are_remembered_is_bounded(wrapped: Any) -> None:
     c = wrapped()
     pages = c.app._served["/v1/chat/completions"].settings.pages
-    pages._capacity = 2
+    pages.capacity = 2
     for one in ("https://a", "https://b", "https://c"):
         await c.chat("hello", headers={"origin": one})
     assert [origin for _, origin in pages._headers] == [b"https://b", b"https://c"]

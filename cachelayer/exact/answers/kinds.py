@@ -19,7 +19,7 @@ import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -121,14 +121,12 @@ class Plan:
 
 
 class Kinds(dict[type, Plan]):
-    """Class -> Plan, worked out at first sight. Bounded: forgets all when it holds `capacity` classes."""
+    """Class -> Plan, worked out at first sight. Bounded: forgets all when it holds CAPACITY classes."""
 
-    def __init__(self, capacity: int = 4096) -> None:
-        super().__init__()
-        self.capacity = capacity
+    CAPACITY: Final = 4096
 
     def __missing__(self, cls: type) -> Plan:
-        if len(self) >= self.capacity:
+        if len(self) >= self.CAPACITY:
             self.clear()
         plan = self[cls] = classify(cls)
         return plan

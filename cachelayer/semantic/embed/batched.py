@@ -13,11 +13,12 @@ from ...protocols import Embedder
 from ...types import Embedded
 from .checks import check_texts, checked
 
+LIMIT, MAX_TOKENS = 64, 4096
 _CHARS_PER_TOKEN = 4
 
 
 class BatchedEmbedder:
-    """An embedder in front of another, which sees up to `limit` requests and about `max_tokens` tokens at once.
+    """An embedder in front of another, which sees up to LIMIT requests and about MAX_TOKENS tokens at once.
 
     `CacheLayer` puts it before embedders that say by `lanes` how many calls at once serve them best: 1 where there is
     one device, a few for a server. What comes beyond them shares the next call. Where a call of several requests
@@ -25,20 +26,12 @@ class BatchedEmbedder:
     loses by batching (1.3 against 1.1 ms a text) and has no `lanes`.
     """
 
-    def __init__(
-        self,
-        inner: Embedder,
-        *,
-        limit: int = 64,
-        max_tokens: int = 4096,
-        concurrency: int = 1,
-        queue: int = 1024,
-    ) -> None:
+    def __init__(self, inner: Embedder, *, concurrency: int = 1, queue: int = 1024) -> None:
         self.inner = inner
         self._batcher: Batcher[Sequence[str], Embedded] = Batcher(
             self._call,
-            limit=limit,
-            max_weight=max_tokens,
+            limit=LIMIT,
+            max_weight=MAX_TOKENS,
             weigh=_tokens,
             concurrency=concurrency,
             queue=queue,

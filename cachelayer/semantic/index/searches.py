@@ -14,6 +14,7 @@ from ...flow.batcher import Batcher
 from ...flow.pool import Pool
 from ...protocols import VectorIndex
 
+LIMIT, DEVICE_LIMIT = 32, 1024
 Neighbours = tuple[NDArray[np.float32], NDArray[np.int64]]
 """Scores (k,) descending and ids (k,), padded with -inf and -1."""
 
@@ -29,10 +30,10 @@ class Searches:
 
     Searches run on the loop while those of one turn are compared with at most `inline_work` rows together: a hop to a
     thread costs 30-50 us, more than 1,000 rows do. What comes beyond that in the same turn, or while a batch is under
-    way, goes in batches of up to `limit` to `workers` threads, where queries of one partition share a call; but of at
+    way, goes in batches of up to LIMIT to `workers` threads, where queries of one partition share a call; but of at
     most `tiny` rows none does. More than `queue` waiting searches are refused with Overloaded.
 
-    What waits for a device, as `index.on_device` says, goes there in one call at a time, of up to `device_limit`
+    What waits for a device, as `index.on_device` says, goes there in one call at a time, of up to DEVICE_LIMIT
     queries: what comes meanwhile shares the next.
     """
 
@@ -43,8 +44,6 @@ class Searches:
         workers: int | None = None,
         inline_work: int = 4096,
         tiny: int = 512,
-        limit: int = 32,
-        device_limit: int = 1024,
         queue: int = 1024,
     ) -> None:
         self.index = index
@@ -53,9 +52,9 @@ class Searches:
         self._inline_work, self._tiny = inline_work, tiny
         self._pool = Pool(workers, "cachelayer-search")
         self._batcher: Batcher[_Search, Neighbours] = Batcher(
-            self._call, limit=limit, concurrency=self._pool.workers, queue=queue
+            self._call, limit=LIMIT, concurrency=self._pool.workers, queue=queue
         )
-        self._device: Batcher[_Search, Neighbours] = Batcher(self._call, limit=device_limit, queue=queue)
+        self._device: Batcher[_Search, Neighbours] = Batcher(self._call, limit=DEVICE_LIMIT, queue=queue)
         self._turn: asyncio.AbstractEventLoop | None = None
         """The loop whose turn has had searches."""
         self._spent = 0
