@@ -35,6 +35,11 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     ('[server]\ntls_cert = "none.pem"\ntls_key = "none.key"\n' + UPSTREAM, ":2: server.tls_cert='none.pem'"),
     (UPSTREAM + ONE_KEY + ONE_KEY.replace('"a"', '"b"'), ":6: key.1 is the same key as key.0"),
     (UPSTREAM + ONE_KEY.replace('"a"', '""'), ":4: key.0.tenant is empty"),
+    (UPSTREAM + ONE_KEY.replace('tenant = "a"', ""), ":3: key.0 lacks tenant"),
+    (UPSTREAM + ONE_KEY[:20], ":3: key.0 needs either sha256 or env"),
+    (UPSTREAM + ONE_KEY + 'env = "HOME"', ":3: key.0 needs either sha256 or env"),
+    (UPSTREAM + 'key_header = "api-key"', ":3: upstream.0.key_header means nothing without key_env"),
+    ('[server]\ntls_cert = "one.pem"\n' + UPSTREAM, ":2: server.tls_cert and server.tls_key go together"),
     ("[callers]\npublic = true\n" + UPSTREAM + ONE_KEY, ":2: callers.public means nothing"),
     ('[callers]\nprincipal_header = "x-org"\n' + UPSTREAM + ONE_KEY, ":2: callers.principal_header"),
     ('[callers]\nprincipal_header = "x org"\n' + UPSTREAM, ":2: callers.principal_header"),
@@ -71,6 +76,11 @@ def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, s
     assert main(["serve", "--config", str(file), "--check"]) == 2
     told = capsys.readouterr().err
     assert says in told and "hunter2" not in told and "4815" not in told
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigFault, match=r"none\.toml: No such file or directory; give --config"):
+        load(tmp_path / "none.toml", {}, {})
 
 
 def test_a_byte_order_mark_before_a_file_is_no_part_of_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import parse, redacted, shown
+from ...flow.certificates import locked
 from ..chats import KEY
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
@@ -231,19 +232,13 @@ def _check_tls(server: ServerPart, places: Places) -> None:
     if bool(server.tls_cert) != bool(server.tls_key):
         raise ConfigFault(f"{places.of('server.tls_cert')}: server.tls_cert and server.tls_key go together")
     if server.tls_cert:
-
-        def locked() -> str:
-            raise ConfigFault(
-                f"{places.of('server.tls_key')}: server.tls_key={server.tls_key!r} is locked by a password, which "
-                "nobody can give here; give one without (openssl pkey -in KEY -out NEW)"
-            )
-
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(server.tls_cert, server.tls_key, locked)
-        except OSError as fault:
+        except (OSError, ValueError) as fault:
             raise ConfigFault(
                 f"{places.of('server.tls_cert')}: server.tls_cert={server.tls_cert!r} and server.tls_key="
-                f"{server.tls_key!r} cannot be used ({fault.strerror or fault}); give PEM files that belong together"
+                f"{server.tls_key!r} cannot be used ({getattr(fault, 'strerror', None) or fault}); give PEM files that "
+                "belong together"
             ) from None
 
 

@@ -89,9 +89,6 @@ class Logged:
         self.app, self.log = app, log
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         started = time.perf_counter()
         status = size = 0
         cache = b""

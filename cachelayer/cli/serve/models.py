@@ -69,8 +69,6 @@ class Models:
         return await self.llm.healthy()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
         if scope["path"] == "/v1/models" and scope["method"] == "GET":
             await self._list(send)
         elif scope["path"] in ROUTES and scope["method"] == "POST":
@@ -105,9 +103,8 @@ class Models:
 
     async def _answer(self, asked: dict[str, Any], send: Any) -> None:
         try:
-            if (
-                salt := asked.get("cache_salt")
-            ) is not None:  # parts a tenant's prefixes, and joins nobody else's
+            salt = asked.get("cache_salt")
+            if salt is not None:  # parts a tenant's prefixes, and joins nobody else's
                 asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(salt)]).decode()
             if self.llm.capabilities is None:
                 await self._start(asked)

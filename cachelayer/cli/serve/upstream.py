@@ -150,8 +150,6 @@ class Upstreams:
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
         if self._below and _PARENT.search(unquote_to_bytes(scope["raw_path"])):
             await send_error(send, 400, "the path leads out of the upstream's own", "invalid_path")
             return
