@@ -11,6 +11,7 @@ from cachelayer.flow.aside import turn
 from cachelayer.flow.readers import nothing
 from cachelayer.keep.call import Call, Landing
 from cachelayer.keep.streams import short
+from cachelayer.observe.pace import timed
 from cachelayer.types import Outcome, Reason, Source
 
 from . import replay, status
@@ -58,8 +59,11 @@ class Delivery:
         answer = slot.answer.answer()
         if type(answer) is tuple:
             await self._send_whole(answer, self._hit_headers("memory", age, ttl))
-        else:
-            await self._send_stream(answer, self._hit_headers("memory", age, ttl), slot.answer)
+            return
+        stats, now = self.served.handle.function.stats, self.served.now
+        if stats.paced:
+            answer = timed(answer, stats, "hit", now(), now)
+        await self._send_stream(answer, self._hit_headers("memory", age, ttl), slot.answer)
 
     async def _shared(self, outcome: Outcome, slot: Any) -> None:
         answer = outcome.answer

@@ -65,6 +65,7 @@ class Served:
             self.handle.function.joins = joined
         self.handle.function.ttl_reads = callable(own)
         self.handle.function.quiet = True  # by Cache-Status
+        self.handle.function.stats.headed = True
         self.handle.function.keyed = True  # a request that cannot be is its caller's, also if it is the first
         self.policy = self.handle.function.policy
         self.engine = engine_of(layer)

@@ -19,10 +19,11 @@ class _Meter:
     A reader whose waiting was cancelled may come back, as one who sends a sign of life between two pieces does.
     """
 
-    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_reported", "_result", "_stats")
+    __slots__ = ("_arrived", "_first", "_gaps", "_head", "_last", "_now", "_reported", "_result", "_stats")
 
     def __init__(self, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
         self._stats, self._result, self._arrived, self._now = stats, result, arrived, now
+        self._head = stats.headed
         self._first: float | None = None
         self._last = arrived
         self._gaps: list[float] = []
@@ -31,6 +32,9 @@ class _Meter:
 
     def piece(self) -> None:
         """A piece was handed over."""
+        if self._head:
+            self._head = False
+            return
         now = self._now()
         if self._first is None:
             self._first = now - self._arrived

@@ -72,6 +72,8 @@ class FunctionStats:
         """Of streams, by what ('first_token', 'token_gap', 'stream') and for whom ('hit', 'coalesced', 'miss')."""
         self.paced = False
         """Whether streams are timed as their readers see them."""
+        self.headed = False
+        """Whether the first item of a stream stands before what its reader gets, and is not timed."""
         self.ledger: Ledger | None = None
         """Where money is counted."""
         self.quality: Quality | None = None
