@@ -172,3 +172,23 @@ async def test_what_served_a_similar_query_goes_with_what_belongs_anywhere_in_it
             assert (await ask.outcome("me about topic7 tell")).source is Source.BACKEND
         with layer.scope():
             assert (await search.outcome("tell me about topic0", k=1)).source is Source.MEMORY
+
+
+async def test_what_belongs_nowhere_leaves_a_result_to_similar_queries() -> None:
+    texts = {f"d{n}{w}": f"topic{n} item{n} {w}" for n in range(30) for w in ("red", "green", "blue", "grey")}
+
+    async def ranked(query: str, k: int) -> list[dict[str, Any]]:
+        words = set(query.split())
+        best = sorted(texts, key=lambda id: -len(words & set(texts[id].split())))
+        return [{"id": id, "text": texts[id]} for id in best[:k]]
+
+    policy = Policy(shadow=0, budgets=Budgets(embed="30s", search="30s", verify="30s"))
+    async with CacheLayer(embedder=WordEmbedder(), policy=policy) as layer:
+        search = layer.retrieval(ranked, name="search")
+        for n in range(30):
+            for word in ("red", "green", "blue"):
+                await search(f"show me what there is on topic{n} item{n} {word}", k=1)
+                await layer.flush()
+        assert await search.added(["entirely unheard of"]) == 0
+        outcome = await search.outcome("show me what there is on topic7 item7 grey", k=1)
+        assert outcome.match == "similar" and outcome.answer[0]["id"] == "d7grey"
