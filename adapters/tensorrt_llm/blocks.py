@@ -6,7 +6,7 @@ Pure: time is handed in.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -87,11 +87,6 @@ class PrefixIndex:
             seen.move_to_end(block)
         while len(seen) > self.capacity + extra:
             seen.popitem(last=False)
-
-    def remove(self, blocks: Iterable[int]) -> None:
-        """The server says that these are gone."""
-        for block in blocks:
-            self._seen.pop(block, None)
 
     def clear(self) -> None:
         """The replica restarted."""

@@ -69,11 +69,6 @@ class Brownout:
         """The miss that was just noted did not wait: it was shed."""
         self._tokens += 1.0
 
-    @property
-    def rate(self) -> float:
-        """Misses a second let through now; infinity outside a surge."""
-        return self._allowed
-
     def _decay(self, now: float) -> None:
         passed = max(0.0, now - self._at)
         self._at = now

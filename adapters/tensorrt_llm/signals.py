@@ -16,7 +16,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Histogram:
-    """Counts in fixed buckets, with sum and count."""
+    """Counts in fixed buckets, and their sum."""
 
     __slots__ = ("counts", "total")
 
@@ -27,19 +27,6 @@ class Histogram:
     def add(self, value: float) -> None:
         self.counts[bisect_left(SECONDS, value)] += 1
         self.total += value
-
-    @property
-    def count(self) -> int:
-        return sum(self.counts)
-
-    def quantile(self, share: float) -> float | None:
-        """The upper bound of the bucket that holds the quantile; None if nothing was measured."""
-        rank, seen = share * self.count, 0
-        for bound, count in zip((*SECONDS, float("inf")), self.counts, strict=True):
-            seen += count
-            if count and seen >= rank:
-                return bound
-        return None
 
 
 @dataclass(slots=True)

@@ -1,0 +1,77 @@
+"""A surge of requests reaches the replicas slowly: some wait, the others are shed and told so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from cachelayer.adapters.tensorrt_llm import Shed
+from cachelayer.adapters.tensorrt_llm.brownout import BrownoutPolicy
+from cachelayer.adapters.tensorrt_llm.client import TensorRTLLM
+from cachelayer.adapters.tensorrt_llm.events import Capabilities, Delta, End, Event, Start
+from cachelayer.adapters.tensorrt_llm.fleet import Fleet
+from cachelayer.adapters.tensorrt_llm.request import Request
+from cachelayer.adapters.tensorrt_llm.signals import prometheus
+from turns import turns
+
+
+class Quick:
+    """A replica that answers at once."""
+
+    name, capabilities = "quick", Capabilities("openai", models=("m",))
+
+    def __init__(self) -> None:
+        self.served = 0
+
+    async def start(self) -> Capabilities:
+        return self.capabilities
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        self.served += 1
+        yield Start("1", "m", 0)
+        yield Delta(text="yes", finish_reason="stop")
+        yield End("stop")
+
+    async def healthy(self) -> bool:
+        return True
+
+    async def aclose(self) -> None:
+        """Nothing is connected."""
+
+
+class Clock:
+    """The loop's, which can be put forward."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loop, self.ahead = asyncio.get_running_loop(), 0.0
+        real = loop.time
+        monkeypatch.setattr(loop, "time", lambda: real() + self.ahead)
+
+
+async def test_a_surge_waits_or_is_shed_and_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, replica = Clock(monkeypatch), Quick()
+    fleet = Fleet([replica], brownout=BrownoutPolicy(recent=5.0, least=1.0))
+    llm = TensorRTLLM(fleet)
+
+    def asked() -> Any:
+        return llm(model="m", messages=[{"role": "user", "content": "?"}])
+
+    for _ in range(30):
+        await asked()
+        clock.ahead += 2.0
+    assert not fleet.signals()["brownout"]
+    surge = [asyncio.ensure_future(asked()) for _ in range(12)]
+    await turns(20)
+    served = replica.served
+    assert fleet.signals()["brownout"] and served < 42
+    clock.ahead += 1.0
+    await asyncio.wait(surge)
+    shed = [one.exception() for one in surge if one.exception() is not None]
+    assert all(isinstance(one, Shed) and one.reason == "brownout" and one.retry_after for one in shed)
+    assert replica.served == 42 - len(shed) > served
+    lines = prometheus(fleet.signals()).splitlines()
+    assert f'cachelayer_backend_shed_total{{lane="interactive",reason="brownout"}} {len(shed)}' in lines
+    assert "cachelayer_backend_brownout 1" in lines
+    await llm.aclose()
