@@ -201,8 +201,7 @@ class TritonTransport:
             while not answer.final:
                 response = await read()
                 if response is eof:
-                    answer.end_of_stream(await call.code() is self._grpc.StatusCode.OK)
-                    break
+                    raise Unavailable(f"{self.name}: the stream ended early")
                 delta = answer.feed(response)
                 if start is not None:
                     yield start

@@ -150,11 +150,6 @@ class TensorAnswer:
     def _finished(self) -> bool:
         return not self._request.stream or bool(self._facts().get("finish_reason"))
 
-    def end_of_stream(self, ok: bool) -> None:
-        if not ok:
-            raise Unavailable(f"{self._name}: the stream ended early")
-        self.final = True
-
     def rest(self, default_max_tokens: int, unknown_finish: str, block: int | None) -> list[Event]:
         """Finish, usage, end."""
         facts = self._facts()

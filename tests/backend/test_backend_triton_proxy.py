@@ -37,12 +37,14 @@ BLS = {
 
 class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
     """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in; `ill`:
-    those that every call ends in; `has`: the models that it has loaded."""
+    those that every call ends in; `has`: the models that it has loaded; `cut`: after so many responses, of which none
+    is the final one, a stream ends in good order."""
 
     def __init__(self) -> None:
         self.has = [BLS["name"]]
         self.refuses: tuple[str, str] | None = None
         self.ill: tuple[str, str] | None = None
+        self.cut: int | None = None
         self.address = ""
 
     async def _known(self, context: Any) -> None:
@@ -82,10 +84,13 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
                 await context.abort(grpc.StatusCode[self.refuses[0]], self.refuses[1])
             answer = pb.ModelStreamInferResponse()
             answer.infer_response.id = request.id
-            answer.infer_response.parameters["triton_final_response"].bool_param = True
+            answer.infer_response.parameters["triton_final_response"].bool_param = self.cut is None
             answer.infer_response.outputs.add(name="text_output", datatype="BYTES", shape=[1])
             answer.infer_response.raw_output_contents.append(b"\2\0\0\0hi")
-            yield answer
+            for _ in range(1 if self.cut is None else self.cut):
+                yield answer
+            if self.cut is not None:
+                return
 
 
 @asynccontextmanager
@@ -109,6 +114,19 @@ async def test_headers_go_with_every_call_however_their_names_are_written(proxy:
     llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"Authorization": "Bearer x"})
     assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
     assert await llm.healthy()
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+async def test_a_stream_that_ends_before_its_final_response_is_no_whole_answer(
+    proxy: Proxy, cut: int
+) -> None:
+    proxy.cut = cut
+    llm = TensorRTLLM.connect(
+        f"triton://{proxy.address}", headers={"authorization": "Bearer x"}, unknown_finish="stop"
+    )
+    with pytest.raises(Unavailable, match="ended early"):
+        await llm(prompt="x")
     await llm.aclose()
 
 

@@ -11,7 +11,7 @@ from cachelayer.adapters.tensorrt_llm.request import parse
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
 from cachelayer.adapters.tensorrt_llm.tensor_answer import Repetition
 from cachelayer.adapters.tensorrt_llm.tensors import Layout, TextDiff, decode, encode, inputs_of, number
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2
 
@@ -192,6 +192,7 @@ def test_connect_does_no_input_or_output() -> None:
 tensors = st.lists(st.binary(max_size=300), min_size=1, max_size=4)
 
 
+@example("ab", [b"x" * 200], [b"y" * 20_000], False, "")
 @given(st.binary(max_size=200).map(bytes.hex), tensors, tensors, st.booleans(), st.text(max_size=5))
 def test_a_response_read_by_its_beginning_is_the_response_parsed(
     id_: str, before: list[bytes], after: list[bytes], final: bool, error: str
