@@ -115,8 +115,19 @@ async def test_a_refusal_keeps_its_status_and_its_patience(c: Client, servers: l
     assert answer.status == 400 and "too long" in answer.json()["error"]["message"]
     busy = await c.post(PATH, ask("x", stream=False, status=503, retry_after=7))
     assert busy.status == 503 and busy.header("retry-after") == "7"
-    assert (await c.post(PATH, b"[]")).status == 400
-    assert (await c.post("/v1/nothing", b"{}")).status == 404
+    for body in (b"[]", b"{"):
+        assert (await c.post(PATH, body)).status == 400
+    for path in ("/v1/nothing", "/v1/models"):
+        assert (await c.post(path, b"{}")).status == 404
+
+
+async def test_it_is_ready_while_one_of_its_servers_is(c: Client, servers: list[ServeStandin]) -> None:
+    ready = []
+    for server in (None, *servers):
+        if server is not None:
+            await server.crash()
+        ready.append((await c.post("/readyz", b"", method="GET")).status)
+    assert ready == [200, 200, 503]
 
 
 async def test_a_requests_time_runs_while_the_gateway_asks_what_its_servers_are() -> None:
@@ -144,6 +155,7 @@ async def test_a_requests_time_runs_while_the_gateway_asks_what_its_servers_are(
 def test_messages_become_one_prompt_where_the_server_has_no_template(template: str, begins: str) -> None:
     messages = [
         {"role": "system", "content": "be brief"},
+        {"role": "assistant", "content": None},
         {"role": "user", "content": [{"type": "text", "text": "hi"}]},
     ]
     told = TEMPLATES[template](messages)

@@ -21,7 +21,7 @@ from upstream import Server, Upstream
 
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.serve.gateway import Gateway
-from cachelayer.cli.serve.logs import Log
+from cachelayer.cli.serve.logs import Log, Logged
 from cachelayer.cli.serve.models import Models
 
 Serving = Callable[..., Server]
@@ -157,6 +157,21 @@ async def test_logs_tell_of_callers_who_are_told_nothing(serving: Serving, upstr
     assert [line.split(";")[0] for line in told] == ["fwd=uri-miss", "hit", "hit"]
     assert {answer.header("cache-status") for answer in answers} == {"cachelayer"}
     await app.behind.aclose()
+
+
+async def test_a_log_of_errors_tells_of_failures_and_of_what_was_cut_alone() -> None:
+    out = io.StringIO()
+    log = Log("errors", out)
+
+    async def answer(status: int, ends: bool, scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": not ends})
+
+    for status, ends in ((200, True), (404, True), (500, True), (200, False)):
+        await Client(Logged(partial(answer, status, ends), log)).chat("hello")
+    log.close()
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(line["status"], line.get("cut", False)) for line in told] == [(500, False), (200, True)]
 
 
 async def test_a_log_whose_reader_stands_still_keeps_no_process_from_ending() -> None:

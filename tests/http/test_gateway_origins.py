@@ -61,3 +61,10 @@ async def test_a_preflight_has_no_way_past_the_keys(gateway: Any, upstream: Upst
     assert (await preflight(gateway(bearer=None), PAGE)).status == 401
     assert (await gateway(PAGE, bearer=None).post(CHAT, b"{}", method="OPTIONS")).status == 401
     assert not upstream.paths
+
+
+async def test_a_question_for_options_that_is_no_preflight_is_the_upstreams_to_answer(
+    gateway: Any, upstream: Upstream
+) -> None:
+    answer = await gateway(PAGE).post("/v1/echo", b"{}", method="OPTIONS", origin=PAGE)
+    assert upstream.paths == ["/v1/echo"] and answer.header("access-control-allow-origin") == PAGE

@@ -98,6 +98,7 @@ async def test_a_key_may_come_in_the_headers_of_anthropic_and_azure_and_goes_no_
     c = gateway(url, own=True, bearer=None, key=[KEY])
     assert (await c.chat("x", headers={header: "ours"})).status == 400
     assert (await c.chat("x", headers={header: "theirs"})).status == 401
+    assert (await c.chat("x", headers={"authorization": "Digest ours"})).status == 401
     assert (await c.chat("x", headers={"authorization": "Bearer theirs", header: "ours"})).status == 401
     assert (await c.chat("x", headers={"authorization": "Bearer ours", header: "theirs"})).status == 400
     for seen in upstream.heads:

@@ -105,7 +105,7 @@ class Models:
         try:
             salt = asked.get("cache_salt")
             if salt is not None:  # parts a tenant's prefixes, and joins nobody else's
-                asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(salt)]).decode()
+                asked["cache_salt"] = orjson.dumps([self._tenant(), str(salt)]).decode()
             if self.llm.capabilities is None:
                 await self._start(asked)
             answer = await self.llm(**asked)
