@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi.embeddings import MAX_ITEMS
 from hypothesis import given
 from hypothesis import strategies as st
 from upstream import Upstream
@@ -41,6 +42,22 @@ async def test_a_first_batch_passes_as_the_app_answered_it(c: Client) -> None:
     alone = await Client(Upstream()).post(PATH, embed(["a", "b"]))
     behind = await c.post(PATH, embed(["a", "b"]))
     assert behind.body == alone.body and behind.header("x-request-id") == alone.header("x-request-id")
+
+
+async def test_kept_vectors_are_in_the_language_that_the_app_told(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    async def told(scope: Any, receive: Any, send: Any) -> None:
+        async def tell(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], (b"content-language", b"de")]}
+            await send(message)
+
+        await upstream(scope, receive, tell)
+
+    c = Client(CacheLayerMiddleware(told, layer=layer))
+    answers = [await c.post(PATH, embed(["a", "b"])) for _ in range(2)]
+    assert answers[1].hit and [one.header("content-language") for one in answers] == ["de", "de"]
 
 
 @pytest.mark.parametrize("given", ["one", ["one"], [1, 2, 3], [[1, 2], [3]], ["twice", "twice"]])
@@ -210,12 +227,14 @@ async def test_the_app_is_told_how_long_the_rest_of_a_batch_is(layer: CacheLayer
 
 @pytest.mark.parametrize(
     ("batch", "beside"),
-    [(["a", "b \ud83d"], {}), ("\udc00", {}), (["a", "b"], {"user": "\ud83d"}), (["a", "b"], {"x": 300})],
-)
+    [(["a", "b \ud83d"], {}), ("\udc00", {}), (["a", "b"], {"user": "\ud83d"}), (["a", "b"], {"x": 300}),
+     (["a", {"text": "b"}], {}), (["a"] * (MAX_ITEMS + 1), {})],
+)  # fmt: skip
 async def test_what_cannot_be_written_again_reaches_the_app_as_it_came(
     c: Client, upstream: Upstream, batch: Any, beside: dict[str, Any]
 ) -> None:
-    """Half a character, which JSON can spell and UTF-8 cannot, and what is nested deeper than orjson writes."""
+    """Half a character, which JSON can spell and UTF-8 cannot, what is nested deeper than orjson writes, items of
+    another form, and too many of them."""
     await c.post(PATH, embed(["a"]))
     body = json.dumps({**embed(batch), **beside}).encode().replace(b"300", b"[" * 300 + b"]" * 300)
     answer = await c.post(PATH, body)

@@ -176,3 +176,21 @@ async def test_an_app_that_refuses_what_only_others_wait_for_ends(c: Client, app
     async with asyncio.timeout(10):
         while app.at_work:
             await asyncio.sleep(0)
+
+
+async def test_the_usage_of_a_batch_that_took_two_calls_is_that_of_both(app: App) -> None:
+    """An item whose flight is another's, who takes too long, is asked for after the others."""
+    layer = CacheLayer(semantic=False, policy=Policy(rider_wait="10ms"))
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    app.open.clear()
+    others = c.start(PATH, {"model": "e", "input": ["bb"]})
+    await app.begun.wait()
+    mine = c.start(PATH, BOTH)
+    async with asyncio.timeout(30):
+        while app.at_work < 3:
+            await asyncio.sleep(0)
+    app.open.set()
+    answer = await mine.wait()
+    assert vectors(answer) == [1.0, 2.0]
+    assert answer.json()["usage"] == {"prompt_tokens": 2, "total_tokens": 2}
+    assert (await others.wait()).status == 200
