@@ -12,13 +12,11 @@ _KINDS = {"chat.completion": "chat.completion.chunk"}
 _WHOLE = ("choices", "usage", "object")
 
 
-def chunks_of(
-    body: Mapping[str, Any], *, usage: bool = False, piece: int | None = None
-) -> Iterator[dict[str, Any]]:
+def chunks_of(body: Mapping[str, Any], *, usage: bool = False) -> Iterator[dict[str, Any]]:
     """The chunks of a chat completion or completion, without [DONE].
 
     `usage`: end with the usage chunk (`stream_options.include_usage`), where the answer knows it; the others then
-    say `null`. `piece`: at most so many characters of text a chunk. Raises NotAnAnswer for an answer of another form.
+    say `null`. Raises NotAnAnswer for an answer of another form.
     """
     kind = body.get("object", "")
     top = {name: value for name, value in body.items() if name not in _WHOLE}
@@ -28,14 +26,14 @@ def chunks_of(
     if not choices:
         raise NotAnAnswer("no choices")
     for choice in choices:
-        parts = _chat(choice, piece) if "message" in choice else _text(choice, piece)
+        parts = _chat(choice) if "message" in choice else [{**choice, "text": choice.get("text") or ""}]
         for part in parts:
             yield {**head, "choices": [part], **tail}
     if usage and body.get("usage") is not None:
         yield {**head, "choices": [], "usage": body["usage"]}
 
 
-def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, Any]]:
+def _chat(choice: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     index = choice.get("index", 0)
     message = dict(fields(choice["message"]))
     logprobs = choice.get("logprobs")
@@ -52,11 +50,9 @@ def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, An
     yield part(opening)
     for name, value in message.items():
         if value is not None:
-            for text in _pieces(value, piece):
-                yield part({name: text})
+            yield part({name: value})
     if content:
-        for text in _pieces(content, piece):
-            yield part({"content": text})
+        yield part({"content": content})
     for place, call in enumerate(listed(calls)):
         yield part({"tool_calls": [{"index": place, **call}]})
     known = ("index", "message", "logprobs", "finish_reason")
@@ -65,18 +61,3 @@ def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, An
     if logprobs is not None:
         end["logprobs"] = logprobs
     yield end
-
-
-def _text(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, Any]]:
-    texts = list(_pieces(choice.get("text") or "", piece))
-    for text in texts[:-1]:
-        yield {"index": choice.get("index", 0), "text": text, "logprobs": None, "finish_reason": None}
-    yield {**choice, "text": texts[-1]}
-
-
-def _pieces(value: Any, size: int | None) -> Iterator[Any]:
-    if size is None or not isinstance(value, str) or not value:
-        yield value
-        return
-    for start in range(0, len(value), size):
-        yield value[start : start + size]

@@ -96,6 +96,23 @@ async def test_tool_calls_under_one_index_stay_apart(
         assert (function["name"], json.loads(function["arguments"])) == told[call["id"]]
 
 
+@pytest.mark.parametrize(("chunks", "message"), [
+    ([chunk({"function_call": {"name": "f", "arguments": ""}}), *[chunk({"function_call": {"arguments": piece}})
+      for piece in ('{"in": ', '"Rome"}')], chunk({}, "function_call")],
+     {"content": None, "function_call": {"name": "f", "arguments": '{"in": "Rome"}'}}),
+    ([chunk({"content": piece}, message={"content": so_far}) for piece, so_far in (("a", "a"), (" b", "a b"))]
+     + [chunk({}, "stop")], {"content": "a b"}),  # Perplexity's
+    ([chunk({"content": "a", "tool_calls": []}), chunk({"content": " b", "tool_calls": []}, "stop")],
+     {"content": "a b"}),
+])  # fmt: skip
+async def test_a_stream_of_a_rarer_form_adds_up(
+    layer: CacheLayer, chunks: list[Any], message: dict[str, Any]
+) -> None:
+    app = App([chunk({"role": "assistant"}), *chunks], None)
+    _, made = await asked(app, layer, True, False)
+    assert made.hit and made.json()["choices"][0]["message"] == {"role": "assistant", **message}
+
+
 THOUGHT = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}
 
 

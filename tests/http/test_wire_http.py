@@ -64,13 +64,24 @@ choices = st.lists(
 )
 
 
-@given(choices, st.booleans(), st.none() | st.integers(1, 4))
-def test_a_whole_answer_is_what_its_stream_adds_up_to(made: Any, usage: bool, piece: int | None) -> None:
+def in_pieces(chunk: Any, size: int) -> list[Any]:
+    """The same, with text of at most so many characters a chunk."""
+    for choice in chunk["choices"]:
+        for name, text in choice["delta"].items():
+            if isinstance(text, str) and len(text) > size and name != "role":
+                first, rest = ({**choice, "delta": {name: part}} for part in (text[:size], text[size:]))
+                rest["logprobs"] = None
+                return [{**chunk, "choices": [first]}, *in_pieces({**chunk, "choices": [rest]}, size)]
+    return [chunk]
+
+
+@given(choices, st.booleans(), st.integers(1, 4))
+def test_a_whole_answer_is_what_its_stream_adds_up_to(made: Any, usage: bool, size: int) -> None:
     listed = [{"index": i, **choice} for i, choice in enumerate(made)]
     body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": listed,
             "usage": {"total_tokens": 3}}  # fmt: skip
-    chunks = list(chunks_of(body, usage=usage, piece=piece))
-    again = body_of(json.loads(json.dumps(chunks)))
+    chunks = list(chunks_of(body, usage=usage))
+    again = body_of(part for chunk in json.loads(json.dumps(chunks)) for part in in_pieces(chunk, size))
     if not usage:
         del body["usage"]
     for one in (again, body):
