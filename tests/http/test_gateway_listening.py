@@ -114,6 +114,7 @@ async def test_a_process_that_ends_waits_for_no_goodbye_of_a_client(busy: bool, 
     assert not wire.closing and connection._part is None
     go_on.set()
     await wire.closed.wait()
+    assert (b"\r\nconnection: close\r\n" in wire.written) == busy
     assert (connection._part is not None) == secure
     if secure:
         await wire.aborted.wait()
