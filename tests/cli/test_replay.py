@@ -218,24 +218,38 @@ def test_the_command_tells_table_json_and_report(tmp_path: Path, capsys: Any) ->
     rows = [{"question": one.text, "label": one.truth, "latency": 2.0} for one in stream(40)]
     trace.write_text("\n".join(map(json.dumps, rows)))
     figures, page = tmp_path / "f.json", tmp_path / "r.html"
-    asked = [
-        "replay",
-        str(trace),
-        "--config",
-        "exact",
-        "--json",
-        str(figures),
-        "--report",
-        str(page),
-        "--quiet",
-    ]
-    assert main(asked) == 0
+    asked = ["replay", str(trace), "--config", "exact", "--json", str(figures), "--report", str(page)]
+    assert main([*asked, "--quiet"]) == 0
     told = capsys.readouterr()
     assert "40 requests" in told.out and "oracle" in told.out and told.err == ""
     plain = json.loads(figures.read_text())
     assert {run["kind"] for run in plain["runs"]} == {"layer", "threshold", "oracle"}
     assert plain["runs"][0]["calls"] == len({row["question"] for row in rows})
     assert "<svg" in page.read_text() and "<script" not in page.read_text()
+
+
+def test_the_report_shows_what_was_answered_wrongly_and_what_other_orders_gave(
+    tmp_path: Path, capsys: Any
+) -> None:
+    trace, page = tmp_path / "t.jsonl", tmp_path / "r.html"
+    texts = "How do I open the blinds?", "How do I close the <b>blinds</b>?" + " Thanks." * 30
+    rows = [{"question": text, "label": name, "latency": 2.0} for text, name in zip(texts, "oc", strict=True)]
+    trace.write_text("\n".join(map(json.dumps, rows)))
+    asked = [
+        "replay",
+        str(trace),
+        "--config",
+        "max_error_rate=1,shadow=0",
+        "--shuffles",
+        "2",
+        "--call-cost",
+        "0.5",
+    ]
+    assert main([*asked, "--report", str(page), "--quiet"]) == 0
+    said, told = capsys.readouterr().out, page.read_text()
+    assert "1 calls, 2 s, $0.50" in said and "over 2 orders" in told
+    mistake = told.partition("Wrong answers of max_error_rate=1,shadow=0")[2]
+    assert "How do I close the &lt;b&gt;blinds&lt;/b&gt;? Thanks." in mistake and "...</span>" in mistake
 
 
 def test_shuffled_orders_hold_the_same_requests_and_keep_pairs_together() -> None:
