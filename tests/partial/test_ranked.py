@@ -61,6 +61,17 @@ def test_vectors_and_results_that_are_remembered_are_bounded(monkeypatch: pytest
     assert known.order(["d4", "d0"], np.eye(5, dtype=np.float32)[2]) is None
 
 
+@pytest.mark.parametrize(("documents", "allowed"), [(10, True), (1, False), (0, False)])
+def test_a_comparison_weighs_as_much_as_the_documents_that_were_wanted(documents: int, allowed: bool) -> None:
+    decider, one = RetrievalDecider(lambda: 1.0), np.eye(1, 3, dtype=np.float32)[0]
+    decider.enlist("f", Ranking(on=False))
+    result = sameness.listed(None, [f"d{n}" for n in range(documents)])
+    for n in range(7):  # each is compared with all before it
+        decider.observe("f", b"", Query(f"{'please ' * n}about the hub", one), [], result, None)
+    assert decider.stats() == {"f": {"compared": 21}}
+    assert (decider._functions["f"].threshold(0.02) is not None) == allowed
+
+
 def test_of_results_that_are_gone_it_is_forgotten_whom_they_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(additions, "LENT", 2)
     search = CacheLayer(semantic=False).retrieval(lambda query: [])
