@@ -37,17 +37,17 @@ def clocks() -> Iterator[Finding]:
         )
 
 
-def limits() -> Iterator[Finding]:
-    """Open files, and memory beside what the in-process tier may take."""
+def limits(room: int | None) -> Iterator[Finding]:
+    """Open files, and memory, of which there are `room` bytes, beside what the in-process tier may take."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     few = 0 <= files < FILES
     remedy = (
         f"raise it: ulimit -n 65536, or LimitNOFILE in the service's unit (a gateway wants {FILES} at least)"
     )
     yield Finding("advice" if few else "ok", "open files", f"at most {files}", remedy if few else "")
-    room, wanted = memory_limit(), Policy().max_bytes
     if room is None:
         return
+    wanted = Policy().max_bytes
     found = f"{room / 2**20:,.0f} MiB for this process"
     if wanted > room / 2:
         remedy = f"lower Policy(max_bytes=...) from its {wanted // 2**20} MiB, or raise the container's limit"
@@ -92,7 +92,7 @@ def model_files() -> Finding:
         size = sum(path.stat().st_size for path in held) / 2**20
         return Finding("ok", "model files", f"{len(held)} files, {size:,.0f} MiB in {place}")
     parent = next(p for p in (place, *place.parents) if p.exists())
-    if not os.access(parent, os.W_OK):
+    if not (parent.is_dir() and os.access(parent, os.W_OK)):
         remedy = (
             "set CACHELAYER_CACHE to a directory that can be written to, or prepare the model in the image"
         )

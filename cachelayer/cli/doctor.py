@@ -65,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
         *_faiss(),
         _threads(),
         *checks.clocks(),
-        *checks.limits(),
+        *checks.limits(checks.memory_limit()),
         checks.model_files(),
         checks.prices(date.today()),
     ]

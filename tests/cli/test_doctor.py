@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,12 @@ def test_clock_limits_and_model_files_are_looked_at(capsys: pytest.CaptureFixtur
 
 def test_a_memory_limit_below_twice_the_default_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "memory.max").write_text("268435456\n")
-    assert checks.memory_limit(tmp_path) == 2**28
+    limit = checks.memory_limit(tmp_path)
+    assert limit == 2**28
+    for room, level in ((limit, "problem"), (2 * limit, "ok")):
+        (memory,) = (finding for finding in checks.limits(room) if finding.subject == "memory")
+        assert memory.level == level and ("max_bytes" in memory.remedy) == (level == "problem")
+    assert [finding.subject for finding in checks.limits(None)] == ["open files"]
     (tmp_path / "memory.max").write_text("max\n")
     assert (checks.memory_limit(tmp_path) or 0) > 2**28
 
@@ -113,8 +119,39 @@ def test_a_model_directory_that_cannot_be_made_is_a_problem(
 ) -> None:
     monkeypatch.setenv("CACHELAYER_CACHE", str(tmp_path / "none"))
     assert checks.model_files().level == "ok"
-    monkeypatch.setenv("CACHELAYER_CACHE", "/proc/none")
-    assert "none" in checks.model_files().found
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CACHELAYER_CACHE", str(tmp_path / "file" / "none"))
+    assert checks.model_files().level == "problem"
+
+
+def test_the_model_is_loaded_and_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["doctor"])
+    assert "ok       embedding model: sentence-transformers/all-MiniLM-L6-v2@" in capsys.readouterr().out
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CACHELAYER_CACHE", str(tmp_path / "file" / "none"))
+    assert main(["doctor"]) == 1
+    assert "PROBLEM  embedding model: ConfigurationError" in capsys.readouterr().out
+
+
+def test_two_distributions_of_faiss_are_a_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("faiss-cpu", "faiss-gpu"):
+        place = tmp_path / f"{name.replace('-', '_')}-1.15.0.dist-info"
+        place.mkdir()
+        (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.15.0\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["doctor", "--no-model"]) == 1
+    told = capsys.readouterr().out
+    assert "PROBLEM  FAISS: 2 distributions: " in told and "keep one: pip uninstall faiss-" in told
+
+
+def test_a_wall_clock_that_was_never_set_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [finding.level for finding in checks.clocks()] == ["ok"]
+    monkeypatch.setattr(time, "time", lambda: 86_400.0)
+    assert [finding.level for finding in checks.clocks()] == ["ok", "problem"]
 
 
 @pytest.mark.parametrize(("off", "level"), [(0.0, "ok"), (90.0, "problem")])
