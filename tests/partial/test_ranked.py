@@ -12,6 +12,7 @@ from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
 from cachelayer.partial import additions, ranking, sameness
 from cachelayer.partial.documents import Reading
 from cachelayer.partial.ranking import Ranking
+from cachelayer.partial.retrieval import serves
 from cachelayer.partial.sameness import RetrievalDecider
 from cachelayer.partial.schemas import canonical
 from cachelayer.testing import WordEmbedder
@@ -59,6 +60,17 @@ def test_vectors_and_results_that_are_remembered_are_bounded(monkeypatch: pytest
     assert [*known._known] == ["d2", "d3", "d4"] and len(decider._functions["f"].seen) == 3
     assert known.order(["d4", "d2"], np.eye(5, dtype=np.float32)[2]) == [1, 0]
     assert known.order(["d4", "d0"], np.eye(5, dtype=np.float32)[2]) is None
+
+
+@pytest.mark.parametrize(("asked", "found", "k", "enough"), [
+    (4, 4, 2, True), (4, 4, 4, True), (4, 4, 5, False), (4, 3, 5, True), (4, 4, None, False), (4, 3, None, False),
+    (None, 9, None, True), (None, 9, 2, False),
+])  # fmt: skip
+def test_a_result_serves_who_wants_no_more_than_was_asked_for_or_found(
+    asked: int | None, found: int, k: int | None, enough: bool
+) -> None:
+    """None where the retriever decides how many: nobody knows then which are the best two."""
+    assert serves({"asked": asked, "documents": ["d"] * found}, k) is enough
 
 
 @pytest.mark.parametrize(("documents", "allowed"), [(10, True), (1, False), (0, False)])
