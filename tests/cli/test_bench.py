@@ -21,6 +21,7 @@ from cachelayer.cli.bench import baseline
 from cachelayer.cli.bench.drive import closed_loop, open_loop
 from cachelayer.cli.bench.measured import SHARES, Arm, Counts, Sample, latencies, name_of
 from cachelayer.cli.bench.traffic import Item
+from cachelayer.cli.bench.words import doubts
 
 APP = """
     import asyncio
@@ -55,6 +56,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "app").write_text(name)
     rows = [{"q": f"q{i % 5}", "at": i / 200} for i in range(40)]
     (tmp_path / "asked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "bare.jsonl").write_text('{"q": "q"}\n')
     yield tmp_path
 
 
@@ -226,6 +228,32 @@ def test_goodput_counts_what_met_every_limit_of_all_that_were_asked() -> None:
     assert told["goodput"]["share"] == 0.25 and told["sheds"] == 1
 
 
+def test_what_met_the_limits_is_told_in_words_and_on_the_page(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = bench(here, "ask", "--concurrency", "1", "--slo", "e2e=1h,ttft=1h", "--only", "with")
+    assert figures["arms"]["with cache"]["goodput"]["share"] == 1.0
+    assert "(100.0% within the SLO)" in capsys.readouterr().out
+    assert "within the SLO, with cache" in (here / "cachelayer-bench.html").read_text()
+
+
+@pytest.mark.parametrize(("loop", "late", "told"), [
+    ("open", (0.5, 0.0), "left up to 500 ms late (p99)"), ("open", (0.5, 0.1), "left 100 ms late (p50)"),
+    ("open", (0.001, 0.0), ""), ("closed", (0.5, 0.1), ""),
+])  # fmt: skip
+def test_that_the_tool_was_late_is_doubted_where_it_has_arrivals_to_keep(
+    loop: str, late: tuple[float, float], told: str
+) -> None:
+    p99, p50 = ({"value": value} for value in late)
+    took = {"e2e": {"p50": {"value": 0.2}}}
+    arm = {"misses": {}, "hit_rate": {}, "ok": 1, "rate": 1.0, "latency": {"all": took, "hit": took}}
+    figures = {
+        "tool": {"cpu": 0.1, "ceiling": 1000.0}, "target": "app:ask", "loop": loop,
+        "arms": {"with cache": {**arm, "lag": {"p99": p99, "p50": p50}}},
+    }  # fmt: skip
+    assert told in "; ".join(doubts(figures)) if told else not doubts(figures)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -238,6 +266,12 @@ def test_goodput_counts_what_met_every_limit_of_all_that_were_asked() -> None:
             "--header X: give NAME:VALUE in ASCII",
         ),
         (["json:dumps", "asked.jsonl", "--slo", "fast=1s", "--rate", "5"], "give limits for"),
+        (["json:dumps", "bare.jsonl"], "bare.jsonl has no arrival times: give --concurrency N or --rate R"),
+        (
+            ["json:dumps", "asked.jsonl", "--rate", "5", "--only", "without"],
+            "--only without: name what to ask",
+        ),
+        (["json:__name__", "asked.jsonl", "--rate", "5"], "json:__name__ is not a function"),
     ],
 )
 def test_what_cannot_work_is_one_sentence(
