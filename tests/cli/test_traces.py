@@ -258,3 +258,19 @@ async def test_a_recorded_line_tells_the_answer_s_tokens_and_why_no_similar_one_
         await layer.flush()
     rows = recorded(tmp_path)
     assert [(row["tokens"], row.get("reason")) for row in rows] == [(7, "no_candidate"), (7, None)]
+
+
+async def test_a_recorded_conversation_is_read_as_one_whose_answer_s_digest_is_its_truth(
+    tmp_path: Path,
+) -> None:
+    said = [("user", "book a table"), ("assistant", "done"), ("user", "cancel it")]
+    async with CacheLayer(semantic=False, policy=Policy(record=Trace(path=str(tmp_path)))) as layer:
+
+        @layer.cached
+        async def ask(messages: list[dict[str, str]]) -> str:
+            return "cancelled"
+
+        await ask([{"role": role, "content": text} for role, text in said])
+    (asked,) = read([tmp_path]).asked
+    assert (asked.text, list(asked.turns)) == ("cancel it", said[:2])
+    assert asked.truth == recorded(tmp_path)[0]["answer_digest"]
