@@ -190,5 +190,6 @@ async def test_what_belongs_nowhere_leaves_a_result_to_similar_queries() -> None
                 await search(f"show me what there is on topic{n} item{n} {word}", k=1)
                 await layer.flush()
         assert await search.added(["entirely unheard of"]) == 0
+        await layer.invalidate(documents=["of another result"])
         outcome = await search.outcome("show me what there is on topic7 item7 grey", k=1)
         assert outcome.match == "similar" and outcome.answer[0]["id"] == "d7grey"
