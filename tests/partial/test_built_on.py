@@ -139,9 +139,14 @@ async def test_what_its_arguments_alone_decide_bounds_nothing() -> None:
         hello = layer.prompts.template("hello", "Hello {name}", tags=["letters"])
         double = layer.tools(lambda n: 2 * n, keep="pure", name="double")
 
+        async def half(n: int) -> int:
+            return n // 2
+
+        later = layer.tools(half, keep="pure")
+
         @layer.cached
         async def letter(name: str) -> str:
-            return f"{hello(name=name)}, {double(n=2)}"
+            return f"{hello(name=name)}, {double(n=2)}, {await later(n=2)}"
 
         await letter("Ann")
         clock.advance(50 * 86400)
