@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,28 @@ async def test_a_stream_is_whole_at_its_done_though_the_body_goes_on(gate: Path)
     open_gate(gate)
     await llm.aclose()
     await server.crash()
+
+
+@pytest.mark.parametrize(("maker", "whole"), [("tensorrt_llm", False), ("another", True)])
+async def test_without_its_last_word_a_stream_is_whole_where_servers_of_its_kind_say_none(
+    maker: str, whole: bool
+) -> None:
+    """And a server that does not tell its version in JSON is one all the same."""
+    models = {"data": [{"id": "m", "owned_by": maker}]}
+    said = {"choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}]}
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path == "/v1/models":
+            return web.json_response(models)
+        if request.path != "/v1/chat/completions":
+            return web.Response(text="<html>")
+        return web.Response(text=f"data: {json.dumps(said)}\n\n")
+
+    async with answering(answer) as address:
+        llm = TensorRTLLM.connect(f"trtllm://{address}")
+        if whole:
+            assert (await asked(llm, stream=True))[-1]["choices"][0]["finish_reason"] == "stop"
+        else:
+            with pytest.raises(Interrupted, match="without"):
+                await asked(llm, stream=True)
+        await llm.aclose()
