@@ -90,3 +90,11 @@ def test_a_version_that_does_not_compare_is_itself(missing: Any) -> None:
     """A column of a table has NaN, NaT or NA where nothing is said: each retrieval dropped what the one before kept."""
     versions = Versions()
     assert [versions.see("tag", version) for version in (missing, missing, 1)] == [False, False, True]
+
+
+def test_who_is_told_no_version_learns_nothing_of_the_document() -> None:
+    """A retriever whose index was rebuilt without versions, say, changed no document."""
+    versions = Versions()
+    assert not versions.see("a", 1)
+    assert not versions.see("a", None) and versions.get("a") == 1
+    assert not versions.see("a", 1) and versions.see("a", 2)
