@@ -124,3 +124,38 @@ async def test_errors_of_one_request_are_that_requests() -> None:
 async def test_messages_go_through_the_tokenizers_template() -> None:
     answer = await local()(messages=[{"role": "user", "content": "hello"}])
     assert answer["choices"][0]["message"]["content"] == "echo: hello"
+
+
+async def test_an_engine_of_ones_own_template_of_tokens_or_without_a_template_is_asked_as_it_can_be() -> None:
+    own = local(template=lambda messages: f"from {messages[-1]['content']}")
+    messages = [{"role": "user", "content": "hello"}]
+    assert (await own(messages=messages))["choices"][0]["message"]["content"] == "echo: from hello"
+    assert (await own(prompt=[ord(one) for one in "hi"]))["choices"][0]["text"] == "echo: hi"
+    engine = trt.LLM("m")
+    engine.tokenizer = None  # type: ignore[assignment]
+    with pytest.raises(RequestRejected, match="chat template"):
+        await local(llm=engine)(messages=messages)
+
+
+class Urgent(trt.LLM):
+    """A version that knows priorities."""
+
+    def generate_async(self, inputs: Any, priority: float | None = None, **rest: Any) -> Any:  # type: ignore[override]
+        self.told = priority
+        return super().generate_async(inputs, **rest)
+
+
+async def test_how_urgent_a_request_is_reaches_the_engine_where_it_knows_that() -> None:
+    engine = Urgent("m")
+    await local(llm=engine)(prompt="x", priority=0.9)
+    assert engine.told == 0.9
+
+
+async def test_an_engine_that_was_made_here_is_shut_down_here() -> None:
+    llm = local()
+    assert not await llm.healthy()
+    await llm.start()
+    engine = llm.transport._llm  # type: ignore[attr-defined]
+    assert await llm.healthy() and not engine._down
+    await llm.aclose()
+    assert engine._down and not await llm.healthy()
