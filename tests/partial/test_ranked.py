@@ -121,3 +121,19 @@ def test_what_is_no_schema_no_template_and_no_tokenizer_is_refused() -> None:
     ):
         with pytest.raises(ConfigurationError, match=f"^{field}="):
             call()
+
+
+def test_a_retriever_that_is_decorated_with_options_has_them_all() -> None:
+    layer = CacheLayer(embedder=WordEmbedder())
+
+    @layer.retrieval(
+        corpus="c", k="n", id="key", version="rev", content="said", negative_ttl="7s", wide=3, ttl="9s"
+    )
+    async def search(query: str, n: int = 2) -> list[Any]:
+        return []
+
+    document = {"key": "a", "rev": 4, "said": "text", "id": "x", "version": 0, "text": "another"}
+    reading, lasts = search._reading, search.handle.function.policy.ttl
+    assert (reading.ids([document]), reading.version(document), reading.text(document)) == (("a",), 4, "text")
+    assert (search.corpus, search._wanted(("q",), {"n": 5}), search.wide.fetched(5)) == ("c", 5, 15)
+    assert [lasts({"documents": found}) for found in ([], [document])] == [7.0, 9.0]  # type: ignore[operator]
