@@ -87,3 +87,17 @@ async def test_what_its_app_forbids_to_serve_stale_is_not(
         await c.app.layer.flush()
         assert (await c.chat(asked, stream=stream)).hit
     assert app.asked == 2
+
+
+@pytest.mark.parametrize("status", [503, 500])
+async def test_who_can_have_nothing_that_is_kept_is_told_what_a_failing_app_says(
+    upstream: Upstream, clock: ManualClock, status: int
+) -> None:
+    app = Switch(upstream)
+    c = made(app, clock, {"stale_if_error": 600})
+    await c.chat("hello", stream=True)
+    app.status = status
+    usage = {"stream": True, "stream_options": {"include_usage": True}}
+    answer = await c.chat("hello", **usage)
+    assert (answer.status, answer.json()) == (status, {"error": {"message": "down"}})
+    assert app.asked == 2 and (await c.chat("hello", stream=True)).hit
