@@ -170,3 +170,11 @@ async def test_events_that_were_made_one_after_the_other_are_all_made_now(
     assert replayed.hit and len({one["created"] for one in events}) == 1
     assert events[0]["created"] > 1_700_000_009 and replayed.text() == 'a b "created":1,'
     assert {one["choices"][0]["delta"].get("created", 5) for one in events} == {5}
+
+
+async def test_what_is_kept_in_another_form_asks_nobody_for_who_wants_nothing_else(layer: CacheLayer) -> None:
+    app = App([chunk(THOUGHT), chunk({"content": "word"}), chunk({}, "stop")], None)
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    await c.post("/v1/chat/completions", ask("hello", stream=True))
+    answer = await c.post("/v1/chat/completions", ask("hello"), cache_control="only-if-cached")
+    assert (answer.status, app.asked) == (504, 1)

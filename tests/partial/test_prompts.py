@@ -48,3 +48,16 @@ def test_variables_of_a_prompt_that_are_written_otherwise_are_others(other: Any)
     tell = CacheLayer(semantic=False).prompts.template("tone", "Be {tone}, {name}")
     for tone in (Tone.DRY, other):
         assert tell(tone=tone, name="Ann") == tell(name="Ann", tone=tone) == f"Be {tone}, Ann"
+
+
+def test_variables_are_one_rendering_in_whatever_order_they_are_given() -> None:
+    layer, made = CacheLayer(semantic=False), []
+
+    def greeting(**variables: str) -> str:
+        made.append(variables)
+        return "{name} of {place}".format(**variables)
+
+    render = layer.prompts.template("greeting", greeting)
+    given = {"name": "Ann", "place": "Ulm"}
+    assert render(**given) == render(**dict(reversed(given.items()))) == "Ann of Ulm"
+    assert len(made) == 1
