@@ -241,7 +241,8 @@ async def test_documents_have_one_canonical_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "told"), [([{"text": "x"}], "without an id"), ([{"id": 1}, {"id": "1"}], "the id '1'")]
+    ("returned", "told"),
+    [([{"text": "x"}], "without an id"), ([{"id": 0}, {"id": 1}, {"id": "1"}], "the id '1'")],
 )
 async def test_a_retriever_without_ids_or_with_duplicate_ones_is_told_so(returned: Any, told: str) -> None:
     async with CacheLayer(semantic=False) as layer:
@@ -264,6 +265,7 @@ def test_fields_are_read_from_mappings_objects_metadata_and_scored_pairs() -> No
     named = Reading("r", "source", "version", "abstract")
     assert named.text({"abstract": "in short", "text": "at length"}) == "in short"
     assert named.text({"text": "at length"}) is named.text({"abstract": ["no", "text"]}) is None
+    assert (reading.text({"text": "", "body": "text"}), reading.text({"text": ""})) == ("text", None)
     with pytest.raises(ConfigurationError, match="version"):
         Reading("r", "id", "", "text")
 
