@@ -200,9 +200,8 @@ class FunctionStats:
         whole = defaultdict(list, {result: _taken(took) for result, took in [*self._whole.items()]})
         if plain:
             self.misses[_ABSENT] += len(plain)
-            for seconds, of in zip(
-                zip(*plain, strict=True), (stages["memory"], stages["backend"], whole["miss"]), strict=True
-            ):
+            into = stages["memory"], stages["backend"], whole["miss"]
+            for seconds, of in zip(zip(*plain, strict=True), into, strict=True):
                 of.extend(seconds)
         self._count("stage", self.timings, stages)
         self._count("request", self.requests, whole)
@@ -228,9 +227,7 @@ class FunctionStats:
     def scope_differs(self, fields: Mapping[str, Any]) -> None:
         """Count which fields of the scope changed since the last request that was compared."""
         self.differ_at += 8 + min(self.differ_at >> 5, 56)
-        now = {
-            name: hash(value) if type(value) is str else hash(repr(value)) for name, value in fields.items()
-        }
+        now = {name: hash(one if type(one) is str else repr(one)) for name, one in fields.items()}
         if self._previous:
             for name in now.keys() | self._previous.keys():
                 if now.get(name) != self._previous.get(name) and (
