@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from asgi_client import Client
-from cachelayer.adapters.asgi import ScopeMiddleware
+from cachelayer.adapters.asgi import Header, ScopeMiddleware
 from upstream import Upstream
 
 from cachelayer import CacheLayer, Policy
@@ -81,6 +81,16 @@ async def test_callers_are_the_same_in_all_processes_that_have_one_secret() -> N
         await asked(Client(ScopeMiddleware(handler, layer=handler.layer, secret=secret), key="mine"))
         tenants.append(handler.inside.tenant)
     assert tenants[0] == tenants[1] != tenants[2]
+
+
+async def test_a_caller_whom_the_proxy_does_not_name_is_one_like_any_other(handler: Handler) -> None:
+    of = Header("x-tenant", caller="x-user")
+    client, callers = Client(ScopeMiddleware(handler, layer=handler.layer, principal=of), key=None), []
+    for user in ({}, {}, {"x_user": "eve"}):
+        await asked(client, x_tenant="acme", **user)
+        callers.append(handler.inside.principal)
+    assert None not in callers and callers[0] == callers[1] != callers[2]
+    assert not handler.layer.stats()["faults"]
 
 
 async def test_what_is_no_request_passes(handler: Handler) -> None:
