@@ -136,6 +136,18 @@ def test_the_urgent_goes_first_then_the_earlier_deadline_then_the_earlier_arriva
     assert order == [3, 2, 1, 0, 4]
 
 
+def test_who_left_the_queue_is_passed_over_and_counts_no_more() -> None:
+    gate = Gate({"interactive": Lane(reserve=0, max_wait=100)})
+    running, waiting = ticket(), [ticket() for _ in range(4)]
+    for one in (running, *waiting):
+        gate.arrive(one, 1, 0.0)
+    gate.forget(waiting[0])
+    assert gate.queued() == 3
+    gate.leave(running, 1.0)
+    (verdict,) = gate.turn(1, 1.0)
+    assert verdict.ticket is waiting[1] and verdict.reason is None and gate.queued() == 2
+
+
 def busy(hold: float = 2.0) -> Gate:
     """One slot, in use, and requests are known to keep it `hold` seconds."""
     gate = Gate({"interactive": Lane(reserve=0, max_wait=5, max_queue=2)})

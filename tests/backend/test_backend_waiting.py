@@ -1,4 +1,4 @@
-"""A surge of requests reaches the replicas slowly: some wait, the others are shed and told so."""
+"""Requests that wait before a fleet: a surge reaches it slowly, and nobody waits for longer than the lane allows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.tensorrt_llm import Shed
+from cachelayer.adapters.tensorrt_llm.admission import LimitPolicy
 from cachelayer.adapters.tensorrt_llm.brownout import BrownoutPolicy
 from cachelayer.adapters.tensorrt_llm.client import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.events import Capabilities, Delta, End, Event, Start
@@ -24,12 +25,15 @@ class Quick:
 
     def __init__(self) -> None:
         self.served = 0
+        self.open = asyncio.Event()
+        self.open.set()
 
     async def start(self) -> Capabilities:
         return self.capabilities
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         self.served += 1
+        await self.open.wait()
         yield Start("1", "m", 0)
         yield Delta(text="yes", finish_reason="stop")
         yield End("stop")
@@ -74,4 +78,26 @@ async def test_a_surge_waits_or_is_shed_and_told_of(monkeypatch: pytest.MonkeyPa
     lines = prometheus(fleet.signals()).splitlines()
     assert f'cachelayer_backend_shed_total{{lane="interactive",reason="brownout"}} {len(shed)}' in lines
     assert "cachelayer_backend_brownout 1" in lines
+    await llm.aclose()
+
+
+async def test_who_waited_as_long_as_the_lane_allows_is_told_to_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, replica = Clock(monkeypatch), Quick()
+    fleet = Fleet([replica], limit=LimitPolicy(initial=1, cap=1))
+    llm = TensorRTLLM(fleet)
+    replica.open.clear()
+    first, second = (
+        asyncio.ensure_future(llm(model="m", messages=[{"role": "user", "content": "?"}])) for _ in range(2)
+    )
+    await turns(20)
+    assert fleet.signals()["lanes"]["interactive"]["queue_depth"] == 1
+    clock.ahead += 2.0
+    with pytest.raises(Shed) as shed:
+        await second
+    assert shed.value.reason == "expired" and shed.value.retry_after
+    assert fleet.signals()["shed"] == {("interactive", "expired"): 1}
+    replica.open.set()
+    assert (await first)["choices"][0]["finish_reason"] == "stop"
     await llm.aclose()
