@@ -56,6 +56,7 @@ PUT = {
         "usual pairs": "unread_usual_pairs.txt",
         "members and bounds": "unread_members_pairs.txt",
         "prompts, support and facts": "unread_requests_pairs.txt",
+        "typed requests": "unread_typed_pairs.txt",
     }.items()
 }
 """Pairs as people would put them, at both bounds."""

@@ -4,7 +4,8 @@
 
 A stream is asked together with families of requests (warmed_families.txt): one thing in several wordings, of one
 answer. Then each family is asked for other things, which need other answers, in all its wordings (traps), and in one
-wording that was kept back for what was asked before (true ones). Writes decide_warmed.md.
+wording that was kept back for what was asked before (true ones). Writes decide_warmed.md; with
+`--families benchmarks/decide/warmed_trades.txt`, which are of other trades, decide_warmed_trades.md.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def families(path: Path = FAMILIES) -> list[Family]:
 
 
 def asked(stream: Stream, found: list[Family], seed: int, kept: Path) -> tuple[Stream, int, list[str]]:
-    """The whole stream; how many requests come before the last ones, and of what kind each of these is."""
+    """The whole stream; how many requests come before the last ones, and of what kind each of these is. `kept`: where
+    the vectors of the families are."""
     rng = random.Random(seed)
     rows = list(range(len(stream.texts)))
     rng.shuffle(rows)
@@ -85,7 +87,7 @@ def asked(stream: Stream, found: list[Family], seed: int, kept: Path) -> tuple[S
     rng.shuffle(after)
     pairs = [*before, *(one for one, _ in after)]
     own = sorted({text for f in found for thing in (f.asked, *f.others) for text, _ in f.said(thing, f.ways)})
-    at = dict(zip(own, vectors(own, kept / "warmed.npy"), strict=True))
+    at = dict(zip(own, vectors(own, kept), strict=True))
     at |= dict(zip(stream.texts, stream.vectors, strict=True))
     every = np.array([at[text] for text, _ in pairs])
     return (
@@ -99,12 +101,12 @@ def _right(named: Callable[[int], str], row: int, answer: str) -> bool:
     return named(row) == answer
 
 
-def measured(stream: Stream, bound: float, runs: int, kept: Path) -> Iterator[str]:
+def measured(stream: Stream, found: list[Family], bound: float, runs: int, kept: Path) -> Iterator[str]:
     """A row for each kind of request: how many, how many were served, and wrongly; and what a threshold would serve."""
     count: dict[str, list[int]] = {}
     static = [dict[str, list[int]]() for _ in THRESHOLDS]
     for seed in range(runs):
-        whole, before, kinds = asked(stream, families(), seed, kept)
+        whole, before, kinds = asked(stream, found, seed, kept)
         named = whole.classes.__getitem__
         ran = replay(
             whole, Table(whole.texts, whole.vectors), bound, named, partial(_right, named), seed=seed
@@ -153,6 +155,7 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", type=Path, help="streams that make the history")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--families", type=Path, default=FAMILIES, help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=3, help="orders of each stream (default %(default)s)")
     parser.set_defaults(run=run)
 
@@ -161,13 +164,15 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
     started, load_before = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     files = " ".join(path.name for path in args.files)
+    if args.families != FAMILIES:
+        files += f" --families {args.families.name}"
     head = [
         "# Traps in a function with a history",
         "",
         "**Asked here**: a function knows ten ways to have the heater turned on, all of one answer. What does it make",
         'of "turn the heater off"? Neighbours agree there, and are all wrong. *Traps* need an answer that was never',
         "given before, or only to other traps; *true* ones are further wordings of what was asked. The families of",
-        "requests: `benchmarks/decide/warmed_families.txt`, some of them written when the code stood.",
+        f"requests: `benchmarks/decide/{args.families.name}`, some of them written when the code stood.",
         "",
         f"Command: `python -m benchmarks.decide warmed {files} --vectors FOLDER --runs {args.runs}",
         "--out benchmarks/results`;",
@@ -179,12 +184,14 @@ def run(args: argparse.Namespace) -> int:
         "| history | bound | requests | number | served rightly | served wrongly | by cosine, rightly | wrongly |",
         "|---|---|---|---|---|---|---|---|",
     ]
+    found, kept = families(args.families), args.vectors / f"{args.families.stem}.npy"
     rows = []
     for path in args.files:
         stream = load(path, args.vectors)
         for bound in BOUNDS:
-            for row in measured(stream, bound, args.runs, args.vectors):
+            for row in measured(stream, found, bound, args.runs, kept):
                 rows.append(row)
                 print(row, flush=True)
-    (args.out / "decide_warmed.md").write_text("\n".join([*head, *rows]) + "\n")
+    name = f"decide_{args.families.stem.removesuffix('_families')}.md"
+    (args.out / name).write_text("\n".join([*head, *rows]) + "\n")
     return 0
