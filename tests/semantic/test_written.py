@@ -64,7 +64,16 @@ Is 100 km/h too fast? | Is 100 kilometers per hour too fast?
 Does it cook at 350°F? | Does it cook at 350 degrees Fahrenheit?
 Is a flat of 50 m² big? | Is a flat of 50 square metres big?
 Is your hotline open 24/7? | Is your hotline open 24 hours a day, 7 days a week?
-Does it cost €5/month? | Does it cost 5 euros per month?"""
+Does it cost €5/month? | Does it cost 5 euros per month?
+Is the shop open 9am-5pm? | Is the shop open 9 am to 5 pm?
+Is the shop open 9–5 on Monday? | Is the shop open 9 to 5 on Monday?
+Will 5-10 days do? | Will 5 to 10 days do?
+What is 12 * 14? | What is 12 times 14?
+What's 5+3? | What is 5 plus 3?
+Is 15k a good salary? | Is 15000 a good salary?
+Are you open on June 1st? | Are you open on the first of June?
+How high was revenue in the second quarter of 2024? | How high was revenue in Q2 2024?
+Write a query for the second highest price | Write a query for the 2nd highest price"""
 
 APART = """\
 Can I check in at 14:05? | Can I check in at 2:05 am?
@@ -115,6 +124,10 @@ Is a flat of 50 m² big? | Is a flat of 50 m³ big?
 Is the line 500 Mb/s? | Is the line 500 MB/s?
 Is the disk 500 GB? | Is the disk 500 megabytes?
 Is your hotline open 24/7? | Is your hotline open 24/5?
+Will 5-10 days do? | Will 5-20 days do?
+Did they win 4-2? | Did they win 4 to 2?
+What is 12 * 14? | What is 12 + 14?
+How was the second quarter? | How was the third quarter?
 Write 14:05 in 12-hour form | Write 2:05 pm in 12-hour form
 What is ½ as a decimal? | What is 0.5 as a decimal?
 Convert 2026-03-05 to another form | Convert 5 March 2026 to another form
@@ -163,6 +176,9 @@ def test_what_was_rewritten_is_rewritten_no_further(text: str):
         "1,00 or 1.000",
         "pay 5 pounds",
         "use $HOME/5",
+        "they won 4-2 and 5 - 3 is two",
+        "0 12 * 1 2",
+        "call 555-12-34 about my 401k",
     ],
 )
 def test_what_may_be_something_else_is_left(text: str):

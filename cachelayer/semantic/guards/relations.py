@@ -58,7 +58,7 @@ from .voices import voices
 
 _PLACES: Final = {
     "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
-    "against": "against", "around": "around", "near": "around", "between": "between", "before": "before",
+    "against": "against", "around": "around", "near": "around", "before": "before",
     "after": "after", "since": "after", "until": "until", "till": "until", "despite": "despite", "ago": "ago",
     "instead": "instead",
 }  # fmt: skip
@@ -139,8 +139,8 @@ def _places(s: Signature) -> Iterator[str]:
     for i, word in enumerate(words):
         before, after = words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
         pair = (before, word)
-        if word == "around" and _counts(after):
-            continue  # 'around 5', 'about 5', '5'
+        if _counts(after) and (word == "around" or (word == "from" and "to" in words[i + 2 : i + 5])):
+            continue  # 'around 5', 'about 5', '5'; 'from 9 to 5', '9 to 5'
         if _counts(after) and (bound := _bound(*pair)):
             denied = i > 1 and words[i - 2] in ("no", "not") and before in _DEGREES
             yield bound if not denied else "ceiling" if bound == "floor" else "floor"

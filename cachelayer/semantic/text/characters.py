@@ -26,6 +26,8 @@ LONGEST: Final = 1000
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _DAY: Final = re.compile(r"\b(?:12|24)[ -]?h(?:our)?\b", re.IGNORECASE)
 """'in 24-hour form'."""
+_COMPOSE: Final = re.compile(r"\bwrite (?:me |us )?(?:an?|some|the) [^\W\d]{2}", re.IGNORECASE)
+"""'Write a query' wants one, in whatever form."""
 _SHOWN: Final = re.compile(r"[\"`\u201c-\u201f\xab\xbb{}\[\]<>\\=_;]|(?<!\w)['\u2018]")
 
 _GONE: Final = dict.fromkeys((0xAD, 0xFEFF, 0x2060, 0x200E, 0x200F, *range(0x2066, 0x206A)))
@@ -48,7 +50,10 @@ _DEGREE: Final = re.compile(r"\xba(?= ?[CF]\b)")
 
 def about_form(text: str, said: Collection[str]) -> bool:
     """Whether how something is written may be what is asked about, or something is shown. `said`: its words."""
-    return not ABOUT_FORM.isdisjoint(said) or bool(_SHOWN.search(text) or _DAY.search(text))
+    form = ABOUT_FORM.intersection(said)
+    return (form != set() and not (form == {"write"} and _COMPOSE.search(text))) or bool(
+        _SHOWN.search(text) or _DAY.search(text)
+    )
 
 
 def plain_characters(text: str) -> str:

@@ -33,7 +33,7 @@ _FORMAL: Final = re.compile(
 )
 _FORMULA: Final = re.compile(r"[+*^=<>]| / |(?<!\w)\w\)* - \(*\w(?!\w)")
 _ROW: Final = re.compile(
-    r"(?<!\S)(?:[\d*?/,.:#-]*[\d*][\d*?/,.:#-]* +){2,}[\d*?/,.:#-]*[\d*](?![^\s.,;:!?`])"
+    r"(?<!\S)(?!\d+ \* \d+(?! ?[\d*]))(?:[\d*?/,.:#-]*[\d*][\d*?/,.:#-]* +){2,}[\d*?/,.:#-]*[\d*](?![^\s.,;:!?`])"
 )
 _ROUND: Final = re.compile(r"[()]")
 _QUOTES: Final = "\"'\u2018\u2019\u201c\u201d"

@@ -57,6 +57,11 @@ _DAY_OF_MONTH: Final = re.compile(
 _MONTH_AND_DAY: Final = re.compile(
     rf"\b({_ENGLISH})\.? (?:the )?{_DAY}(?:st|nd|rd|th)?\b(?![:/-]\d|[.,]\d| ?%)", re.IGNORECASE
 )
+_WORDED: Final = re.compile(
+    rf"\b(?:the )?(first|second) of (?=(?:{_ENGLISH})\b)"
+    rf"|\b({'|'.join(name for name in _NAMES if name.lower() not in _VERBS)}) (?:the )?(first|second)\b(?! [a-z])",
+    re.IGNORECASE,
+)
 _FIGURES: Final = re.compile(r"(?<![\w.,:/-])(\d{1,4})([./-])(\d\d?)\2(\d{4}|\d\d?)(?![\w:/-]|[.,]\d)")
 _MARKS: Final = frozenset("/-.")
 _PARTS: Final = frozenset(("morning", "afternoon", "evening"))
@@ -78,6 +83,8 @@ def moments(text: str, said: Set[str]) -> str:
     if ":" in said:
         text = _CLOCK.sub(_of_day, text)
     if not _MONTHS.keys().isdisjoint(said):
+        if "first" in said or "second" in said:
+            text = _WORDED.sub(_worded, text)
         text = _DAY_OF_YEAR.sub(lambda m: _iso(m[3], _MONTHS[m[2].lower()], m[1]), text)
         text = _MONTH_OF_YEAR.sub(lambda m: _iso(m[3], _MONTHS[m[1].lower()], m[2]), text)
         text = _DAY_OF_MONTH.sub(_turned, text)
@@ -108,6 +115,12 @@ def _of_day(found: re.Match[str]) -> str:
     if 0 < hour < 10:
         return f"{hour}{minutes} am"
     return found[0] if hour <= 12 or minutes else f"{hour - 12} pm"
+
+
+def _worded(found: re.Match[str]) -> str:
+    """'1 of' of 'the first of June', 'June 1' of 'June first'."""
+    day = 1 if (found[1] or found[3]).lower() == "first" else 2
+    return f"{day} of " if found[1] else f"{found[2]} {day}"
 
 
 def _iso(year: str, month: int, day: str) -> str:

@@ -27,9 +27,13 @@ _WAR: Final = re.compile(
     r"\b(?:(?i:ww) ?|(?i:world war) )(III?|iii?|I|[123]|(?i:one|two|three))\b"
     r"|\b(?i:(first|1st|second|2nd|third|3rd) world war)\b"
 )
-_WARS: Final = dict(
-    zip("i ii iii 1 2 3 one two three first second third 1st 2nd 3rd".split(), "123" * 5, strict=True)
-)
+_FIGURES: Final = {
+    word: str(n)
+    for n, words in enumerate(
+        ("i one first 1st", "ii two second 2nd", "iii three third 3rd", "fourth 4th"), 1
+    )
+    for word in (*words.split(), str(n))
+}
 _ROMANS: Final = {
     roman: i + 1
     for i, roman in enumerate(
@@ -39,6 +43,11 @@ _ROMANS: Final = {
 }
 _ROMAN: Final = re.compile(
     r"\b([A-Za-z]+) (II|III|IV|VI|VII|VIII|IX|XI|XII|XIII|XIV|XV|XVI|XVII|XVIII|XIX|XXI|XXII|XXIII)\b(?![/&+'-])",
+    re.IGNORECASE,
+)
+_QUARTER: Final = re.compile(
+    r"\b(?:the )?(first|1st|second|2nd|third|3rd|fourth|4th) quarter(?: of(?= \d{4}\b))?"
+    r"(?! (?:of an?|mile|hour|pound|final)\b)",
     re.IGNORECASE,
 )
 _LOWER: Final = frozenset(map(str.lower, _ROMANS))
@@ -58,9 +67,11 @@ def figured(text: str, said: Set[str]) -> str:
 def ordered(text: str, said: Set[str]) -> str:
     """`text` with its ordinal and Roman numbers in one form each."""
     if not _WARLIKE.isdisjoint(said):
-        text = _WAR.sub(lambda m: f"World War {_WARS[(m[1] or m[2]).lower()]}", text)
+        text = _WAR.sub(lambda m: f"World War {_FIGURES[(m[1] or m[2]).lower()]}", text)
     if not _LOWER.isdisjoint(said):
         text = _ROMAN.sub(_roman, text)
+    if "quarter" in said:
+        text = _QUARTER.sub(lambda m: f"Q{_FIGURES[m[1].lower()]}", text)
     if "st" in said:
         text = _FIRST.sub("first", text)
     return _SECOND.sub(r"\1 2nd ", text) if "second" in said else text

@@ -7,7 +7,7 @@ text that asks how something is written. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Final
 from unicodedata import numeric
 
@@ -18,8 +18,9 @@ from .ordered import figured, ordered
 
 _HINT: Final = re.compile(r"[\d¼-¾⅐-⅞]")
 _SAID: Final = (
-    "inus ", "egative ", "half", "uarter", "third", "clock", "WW", "orld War", "orld war", " second ", "teenth", "ty ",
-    "II", " IV", "VI", "IX", "XI", "XV", "ii", "xi", "xv", "percent", "per cent", "dollars", "euros", "degrees ",
+    "inus ", "egative ", "half", "uarter", "first", "third", "clock", "WW", "orld War", "orld war", " second ",
+    "teenth", "ty ", "II", " IV", "VI", "IX", "XI", "XV", "ii", "xi", "xv", "percent", "per cent",
+    "dollars", "euros", "degrees ",
 )  # fmt: skip
 """Where neither a digit nor one of these is nothing is rewritten."""
 _ALONE: Final = r"(?<![\w.,/:-])"
@@ -47,6 +48,17 @@ _BLANKS: Final = re.compile(
     r"|(?: \d{3})+(?= ?(?:[€£$]|(?:eur|euros?|usd|dollars?|chf|francs?|rupees?)\b)))",
     re.IGNORECASE,
 )
+_SPAN: Final = re.compile(
+    r"(?<![\w.,/:$€£₹+-])([1-9]\d{0,5}|\d?\d:[0-5]\d)( ?[ap]\.?m\b\.?)? ?- ?"
+    r"(?=([1-9]\d{0,5}|\d?\d:[0-5]\d)( ?[ap]\.?m\b)?(?![\d:/-]|[.,]\d))",
+    re.IGNORECASE,
+)
+"""'9am-' of '9am-5pm', '5-' of '5-10 days'."""
+_OPEN: Final = re.compile(r"\b(?:open|opening|hours|shift)\b", re.IGNORECASE)
+_SUM: Final = re.compile(r"(?<=\d) (plus|minus|times|x|\u00d7) (?=\d+\b(?! ?%| ?per))", re.IGNORECASE)
+"""'12 times 14', '5 plus 3'."""
+_SIGNS: Final = {"plus": "+", "minus": "-", "times": "*", "x": "*", "\u00d7": "*"}
+_ROUNDED: Final = re.compile(rf"{_ALONE}(?!401k)([1-9]\d{{1,2}})k\b(?! ?(?:run|race|gold)\b)", re.IGNORECASE)
 _TIMES: Final = {"thousand": 3, "million": 6, "billion": 9, "k": 3, "m": 6, "mn": 6, "bn": 9}
 _SCALED: Final = re.compile(rf"{_ALONE}(\d+(?:\.\d+)?) (thousand|million|billion)\b", re.IGNORECASE)
 
@@ -122,7 +134,7 @@ _PART: Final = re.compile(rf"\b(?:(an?|one|two|three) )?(half|third|quarter)s?{_
 
 
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_MARKS: Final = frozenset("€$£₹%°²¼½¾⅓⅔⅛⅜⅝⅞/,'\u2019-.:")
+_MARKS: Final = frozenset("€$£₹%°²¼½¾⅓⅔⅛⅜⅝⅞/,'\u2019-.:\u00d7")
 
 
 def written(text: str) -> str:
@@ -132,6 +144,8 @@ def written(text: str) -> str:
     said = _MARKS.intersection(text).union(_LETTERS.findall(text.lower()))
     if about_form(text, said):
         return text
+    if "-" in said:
+        text = _SPAN.sub(_spanned, text)
     text = moments(figured(text, said), said)
     if _BLANK.search(text):
         text = _BLANKS.sub(_digits, text)
@@ -146,6 +160,14 @@ def written(text: str) -> str:
 def _digits(found: re.Match[str]) -> str:
     """Without what divides its thousands."""
     return "".join(filter(str.isdigit, found[0]))
+
+
+def _spanned(found: re.Match[str]) -> str:
+    """A span of hours, or of numbers of which the second is more: '4-2' may be a score, and '5 - 3' a sum."""
+    first, half, second, later = found.groups()
+    timed = half or later or ":" in first or _OPEN.search(found.string)
+    rises = "-" in found[0][-1:] and ":" not in second and int(first) < int(second)
+    return f"{first}{half or ''} to " if timed or rises else found[0]
 
 
 def _scaled(number: str, by: str | None) -> str:
@@ -216,7 +238,7 @@ _COUNTABLE: Final = frozenset("percent per degrees euro euros dollars rupees".sp
 _PERCENTS: Final = frozenset("% percent per pct prozent por pour cento".split())
 _GLYPHS: Final = frozenset("¼½¾⅓⅔⅛⅜⅝⅞")
 Rewrite = str | Callable[[re.Match[str]], str]
-_STEPS: Final[tuple[tuple[frozenset[str], re.Pattern[str], Rewrite], ...]] = (
+_STEPS: Final[tuple[tuple[Set[str], re.Pattern[str], Rewrite], ...]] = (
     (frozenset(("/", "x", "clock", "seven", "days")), _ALWAYS, "24/7"),
     (frozenset(("'", "\u2019", ",")), _COMMAS, _digits),
     (_GLYPHS, _GLYPH, _glyph),
@@ -224,6 +246,8 @@ _STEPS: Final[tuple[tuple[frozenset[str], re.Pattern[str], Rewrite], ...]] = (
     (frozenset("half third thirds quarter quarters".split()), _PART, _part),
     (frozenset(("minus", "negative")), _BELOW, _below),
     (frozenset(("thousand", "million", "billion")), _SCALED, lambda m: _scaled(m[1], m[2])),
+    (_SIGNS.keys(), _SUM, lambda m: f" {_SIGNS[m[1].lower()]} "),
+    (frozenset("k"), _ROUNDED, r"\g<1>000"),
     (_LEADING, _LED, _led),
     (_PAID, _FOLLOWED, _followed),
     (_PERCENTS, _PERCENT, r"\1 percent"),
