@@ -29,7 +29,21 @@ Bagaimana cara mengganti kata sandi? | Selamat pagi, bagaimana cara mengganti ka
 איך משנים את הסיסמה שלי? | שלום, איך משנים את הסיסמה שלי? תודה
 비밀번호를 어떻게 변경할 수 있나요? | 안녕하세요, 비밀번호를 어떻게 변경할 수 있나요?"""
 
+BEGUN = """\
+Ich möchte mein Konto löschen | Ich würde gerne mein Konto löschen, danke
+Was kostet der Versand? | Guten Tag, wie viel kostet der Versand?
+Haben Sie sonntags geöffnet? | Habt ihr sonntags geöffnet?
+Je veux annuler mon abonnement | J'aimerais annuler mon abonnement
+Comment puis-je annuler ma commande ? | Comment faire pour annuler ma commande ?
+Avez-vous une chambre libre ? | Est-ce que vous avez une chambre libre ?
+Quiero cambiar mi contraseña | Quisiera cambiar mi contraseña
+¿Cuánto cuesta el envío? | cuanto vale el envío
+Vorrei cambiare la mia password | Voglio cambiare la mia password"""
+
 OTHER = """\
+Ich möchte mein Konto löschen | Ich will mein Konto eröffnen
+Je veux annuler mon abonnement | J'aimerais suspendre mon abonnement
+Ich möchte sonntags nicht arbeiten | Ich will sonntags arbeiten
 Как по-английски будет спасибо? | Как по-английски будет пожалуйста?
 Как переводится слово «спасибо»? | Как переводится слово «пожалуйста»?
 Jak powiedzieć po angielsku dziękuję? | Jak powiedzieć po angielsku proszę?
@@ -53,6 +67,13 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 def _repeats(one: str, other: str) -> bool:
     query, near = Query(one, np.ones(1, np.float32)), [Candidate(0, 0.99, other, None)]
     return PairVerifier().repeated(query, near) is not None
+
+
+@pytest.mark.parametrize(("one", "other"), _pairs(BEGUN))
+def test_a_wish_or_a_question_is_the_same_in_the_other_beginnings_of_its_language(
+    one: str, other: str
+) -> None:
+    assert _repeats(one, other) and _repeats(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), _pairs(SAME))

@@ -53,6 +53,7 @@ SAME = [
     ("How does a microwave work?", "Explain how a microwave works."),
     ("How many rivers does Colorado have?", "How many rivers are in Colorado?"),
     ("Why are oceans salty?", "Why oceans are salty?"),
+    ("Why is my image so big?", "How come my image is so big?"),
     ("How are curly braces used?", "How curly braces are used?"),
     ("How are variables declared?", "How variables are declared?"),
     ("How can I get there from Rome?", "How I can get there from Rome?"),

@@ -123,7 +123,16 @@ def test_texts_in_other_languages_that_differ_in_a_word_are_refused_whatever_the
     assert judge(one, one.lower() + " ?", 0.99)[0] > 0.9
 
 
-@pytest.mark.parametrize("text", ["how do I grow basil indoors", "track my FedEx parcel", "who is Zbigniew?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I grow basil indoors",
+        "track my FedEx parcel",
+        "who is Zbigniew?",
+        "convert celsius to fahrenheit",
+        "explain chmod +x",
+    ],
+)
 def test_rare_words_and_names_do_not_make_a_text_foreign(text: str) -> None:
     assert not read(text, words()).foreign
 

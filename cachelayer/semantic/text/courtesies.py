@@ -1,4 +1,5 @@
-"""Greetings and thanks around a request, and by what a text says that it speaks of words, in some twenty languages."""
+"""Greetings and thanks around a request, and by what a text says that it speaks of words, in some twenty languages; and
+how a request begins in a few of them."""
 
 from __future__ import annotations
 
@@ -24,6 +25,33 @@ OPENINGS: Final = phrases(
     "доброе утро, добрый вечер, привіт, вітаю, добрий день, доброго дня, γεια, γεια σας, καλημέρα, καλησπέρα,"
     "مرحبا, أهلا, السلام عليكم, صباح الخير, مساء الخير, שלום, היי, בוקר טוב, ערב טוב, 안녕하세요, 안녕"
 )
+_ALIKE: Final = (
+    "ich möchte, ich möchte gern, ich möchte gerne, ich würde gern, ich würde gerne, ich will",
+    "wie viel kostet, wieviel kostet, was kostet",
+    "wie viel kosten, wieviel kosten, was kosten",
+    "können sie, könnt ihr, kannst du, könnten sie, könntest du",
+    "haben sie, habt ihr",
+    "je voudrais, je veux, je souhaite, je souhaiterais, j'aimerais",
+    "comment puis-je, comment faire pour, comment je peux, comment est-ce que je peux, comment peut-on",
+    "puis-je, je peux, est-ce que je peux",
+    "pouvez-vous, est-ce que vous pouvez, vous pouvez, peux-tu, pourriez-vous",
+    "avez-vous, est-ce que vous avez, vous avez",
+    "quiero, quisiera, me gustaría, deseo",
+    "cómo puedo, cómo hago para, cómo se puede",
+    "cuánto cuesta, cuánto vale",
+    "cuánto cuestan, cuánto valen",
+    "vorrei, voglio, desidero, mi piacerebbe",
+    "quero, gostaria de, queria, eu quero, eu gostaria de",
+    "ik wil graag, ik wil, ik zou graag",
+)
+BEGINNINGS: Final = {
+    tuple(said.split()): tuple(first.split())
+    for first, *others in (line.split(", ") for line in _ALIKE)
+    for phrase in others
+    for said in {phrase, phrase.translate(str.maketrans("áéíóúäöü", "aeiouaou"))}
+}
+"""How a request may begin, by how it does otherwise: 'ich will' is 'ich möchte'."""
+BEGUN: Final = frozenset(said[0] for said in BEGINNINGS)
 CLOSINGS: Final = phrases(
     "thanks, thank you, thx, ty, cheers, thanks a lot, thank you so much, thank you very much, thanks so much,"
     "many thanks, thanks in advance, thank you in advance, many thanks in advance, please help, please help me,"

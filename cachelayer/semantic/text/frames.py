@@ -66,6 +66,7 @@ _HOW: Final = _begins(
     rf"what{_IS} the (?:steps?|process|procedure) (?:{_ACT}|{_ACTING})",
 )
 _GERUND: Final = re.compile(r"([a-z]{2,})ing\b", re.IGNORECASE)
+_HOW_COME: Final = re.compile(r"how come (?=\S+ \S)", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(
     r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?explain (?:to (?:me|us) )?(?=(?:how|why) \S+ \S)",
     re.IGNORECASE,
@@ -135,7 +136,7 @@ FRAMES: Final = frozenset(
     """how can could do does should would will must i we one to have need what what's is are be get the way steps step
     process procedure for of in order right correct proper usual go about i'd want like love wish and but so that this
     it am able possible me there a any much cost price where which ways difference differences some whats who who's whos
-    where's wheres how's hows""".split()
+    where's wheres how's hows come why""".split()
 )
 """Words that a frame has."""
 TELLING: Final = frozenset("cause causes weigh explain costs".split()).union(
@@ -158,7 +159,7 @@ def framed(text: str, known: Container[str]) -> str:
     if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(words):
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    said = asking(said)
+    said = _HOW_COME.sub("why ", asking(said)) if "come" in words else asking(said)
     if found := _UNTURNED.match(said):
         said = direct(said.split())
     elif found := _EXPLAIN.match(said):

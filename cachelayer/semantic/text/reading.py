@@ -147,8 +147,8 @@ class Reading:
         self.total = sum(self.weights) or 1e-6
         self.foreign = not signed.english
         if not self.foreign and not all(self.known):
-            common = self._table.spelling.common
-            strange = [base for w, base, at, *_ in kept if at < 0 and w.isalpha() and w not in common]
+            known = self._table.spelling.known
+            strange = [base for w, base, at, *_ in kept if at < 0 and w.isalpha() and w[1:] and not known(w)]
             unnamed = sum(base not in signed.names for base in strange)
             self.foreign = unnamed > max(len(signed.words) - len(kept), len(kept) // 2)
         links = [one for one in said if one.links]

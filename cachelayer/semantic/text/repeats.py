@@ -14,7 +14,7 @@ from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
-from .courtesies import ASKS, CLOSINGS, OF_WORDS, OPENINGS
+from .courtesies import ASKS, BEGINNINGS, BEGUN, CLOSINGS, OF_WORDS, OPENINGS
 from .given import FOR_ME, for_me, given
 from .lexicon import CARDINALS, begun
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
@@ -73,9 +73,12 @@ _TYPED: Final = {
     "taht": "that", "u": "you", "ur": "your",
 }  # fmt: skip
 """Slips and short forms of short words."""
+_LONGEST_BEGINNING: Final = max(map(len, BEGINNINGS))
 _PASSED_OVER: Final = frozenset(
     word for known in (OPENINGS, CLOSINGS) for same in known.values() for phrase in same for word in phrase
-).union(PLEASE, FOR_ME, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
+).union(
+    *BEGINNINGS, *BEGINNINGS.values(), PLEASE, FOR_ME, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values()
+)
 """Words that may go, come or be written otherwise."""
 
 
@@ -98,6 +101,8 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
             left = left[:-size]
     if len(left) > LEAST and for_me(left):
         left = left[:-2]
+    if left and left[0] in BEGUN:
+        left = _begun_alike(left)
     if not _EXPANDED.keys().isdisjoint(left):
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     short = len(left) < LEAST
@@ -106,6 +111,14 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
     if spelling is not None and not short and SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
     return (*left, "?") if _marked(text) and not _asks(left, text) else tuple(left)
+
+
+def _begun_alike(words: list[str]) -> list[str]:
+    """In the commonest words of its language: 'quisiera cambiar' as 'quiero cambiar'."""
+    for size in range(min(_LONGEST_BEGINNING, len(words) - 1), 0, -1):
+        if common := BEGINNINGS.get(tuple(words[:size])):
+            return [*common, *words[size:]]
+    return words
 
 
 def replies(words: Sequence[str]) -> bool:
