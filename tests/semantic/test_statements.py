@@ -40,6 +40,10 @@ def test_every_word_of_a_long_statement_counts(one: str, other: str) -> None:
         "Draft the minutes of the annual meeting for the owners and the board.",
     ),
     ("The alarm does not work.", "The alarm is broken."),
+    (
+        "Search the files below the home folder for lines that begin with a number",
+        "Find all lines which begin with a number, in the files under the home folder",
+    ),
 )
 def test_questions_orders_and_what_persons_say_are_no_statements(one: str, other: str) -> None:
     assert not apart(statements, one, other)

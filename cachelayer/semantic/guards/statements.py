@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..text import lexicon as lx
 from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS
 from ..text.manners import told
 from ..text.signature import ASKING, Signature
-from .moods import ordered
+from .moods import TELLING, ordered
 
 LONG: Final = 10
 """Words from which on a text without a question, an order or the persons who talk is taken for a statement."""
@@ -31,6 +32,7 @@ _OPENING: Final = _DETERMINERS.union(
     "he she they there here some many most much few several no not none and but or so also one such".split(),
 )
 """What a statement may begin with before one of these: 'all the species', 'in the north'."""
+_ACTS: Final = lx.OWN_ACTS | TELLING
 
 
 def statements(a: Signature, b: Signature) -> bool:
@@ -46,6 +48,7 @@ def _states(s: Signature) -> bool:
 
 
 def _orders(s: Signature) -> bool:
-    """'Write the minutes'; but 'all the species' orders nothing."""
+    """'Write the minutes', 'find files'; but 'all the species' orders nothing."""
     at = told(s.words)
-    return at < len(s.words) and s.words[at] not in _OPENING and ordered(s) != ""
+    first = s.words[at] if at < len(s.words) else "the"
+    return first not in _OPENING and (first in _ACTS or ordered(s) != "")
