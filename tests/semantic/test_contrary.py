@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from cachelayer.semantic.evidence.contrary import contrary, edited
+from cachelayer.semantic.evidence.contrary import contrary, edited, replaced
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.judging import PROVEN
 from cachelayer.semantic.guards.plain import GUARDS
@@ -78,7 +78,8 @@ def unit(rng: np.random.Generator, centre: np.ndarray, scatter: float) -> np.nda
 class Home:
     """A scope with evidence of many answers, among them one with some wordings; all near ones agree."""
 
-    def __init__(self, wordings: tuple[str, ...]) -> None:
+    def __init__(self, wordings: tuple[str, ...], scatter: float = 0.01) -> None:
+        self.scatter = scatter
         self.rng, self.decider = (
             np.random.default_rng(0),
             EvidenceDecider(random=random.Random(0).random, shadow=0),
@@ -91,7 +92,7 @@ class Home:
             )
         self.centre = centres[0]
         for said in wordings:
-            self.teach(said, unit(self.rng, self.centre, 0.01), "done")
+            self.teach(said, unit(self.rng, self.centre, scatter), "done")
 
     def found(self, x: np.ndarray) -> list[Candidate]:
         scores = [float(v @ x) for v, _, _ in self.kept]
@@ -105,7 +106,7 @@ class Home:
         self.decider.stored(len(self.kept) - 1, "f", b"", query, answer)
 
     def ask(self, text: str) -> Decision:
-        x = unit(self.rng, self.centre, 0.01)
+        x = unit(self.rng, self.centre, self.scatter)
         return self.decider.preview("f", b"", Query(text, x), self.found(x), 0.05)
 
 
@@ -126,6 +127,36 @@ def test_many_neighbours_do_not_outvote_an_edit_of_one_of_them() -> None:
     )
     assert home.ask("what's the number of feet in a mile").entry is not None
     assert home.ask("number of meters in a mile").entry is None
+
+
+PLANS = (
+    "does the free plan include single sign-on", "can I use single sign-on on the free plan",
+    "is single sign-on part of the free plan", "single sign-on with the free plan?",
+)  # fmt: skip
+
+
+def test_many_neighbours_do_not_outvote_another_word_in_the_place_of_one_that_all_of_them_have() -> None:
+    home = Home(PLANS, scatter=0.08)
+    assert home.ask("will my free plan come with single sign-on").entry is not None
+    assert home.ask("will my pro plan come with single sign-on").entry is None
+    assert home.ask("would single sign-on come with the enterprise plan").entry is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "gone", "new", "place"),
+    [
+        ("the pro plan", {"free"}, {"pro"}, 0),  # before the same word
+        ("the price of an old plan", {"include"}, {"old"}, -1),
+        ("a plan of the free sort", {"sso"}, {"sort"}, -1),  # at an end
+        ("does the plans include it", {"plan"}, {"plans"}, -1),  # a form of it
+        ("on a paid plan I pay", {"include"}, {"paid"}, -1),  # elsewhere
+    ],
+)
+def test_a_word_is_replaced_by_one_that_stands_beside_the_same(
+    request_: str, gone: set[str], new: set[str], place: int
+) -> None:
+    said = [signature("does the free plan include sso")]
+    assert replaced(signature(request_), said, gone, new) == place
 
 
 def test_where_numbers_vary_within_an_answer_another_number_is_served() -> None:

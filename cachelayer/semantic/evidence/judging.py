@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from ...protocols import Verifier
 from ...types import Candidate, Query
-from .contrary import REFUSED
 from .function import Account, Function
 from .neighbours import NEVER, PAIR, PAIR_RIVAL, SURELY, Known, Reading
 from .risk import Floats
@@ -177,7 +176,8 @@ class Judge:
 
     def _edited(self, query: Query, usable: Sequence[Candidate], reading: Reading) -> bool:
         """Whether the request is a wording of the neighbours' answer, edited to another question."""
-        return reading.edit >= 0 and self._verifier.judge(query.first, [usable[reading.edit]])[0][0] < REFUSED
+        at, asked = reading.edit, query.first
+        return at >= 0 and self._verifier.judge(asked, [usable[at]])[0][0] < reading.doubt
 
     def _pair(
         self,

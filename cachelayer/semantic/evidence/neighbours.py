@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from .contrary import NEAR, contrary, edited
+from .contrary import NEAR, contrary, edit
 from .metric import Metric, Vector
 from .wording import WORDING, Record, Signatures, WordCounts
 from .wording import read as read_words
@@ -64,6 +63,8 @@ class Reading(NamedTuple):
     """The request says the contrary of what all candidates that hold `answer` say: their vote does not count."""
     edit: int
     """Place of the one that it may be but for an edit, about which the pair verifier is asked; -1 if there is none."""
+    doubt: float
+    """The probability below which it is another question then."""
     asked: list[int]
     """Places of the nearest candidate that holds `answer` and, if there is one as near, of its nearest rival: whether
     their texts take the same answer as the request's is for the pair verifier to say."""
@@ -207,9 +208,11 @@ class Neighbourhood:
         ]
         same = [k for k in known if k.answer == answer]
         against = bool(objected) and self._contradicts(text, same, objected)
-        edit = self._edit(text, same) if words[_DIFFERENCE] <= _NEAR else -1
+        edit, doubt = self._edit(text, same, near=words[_DIFFERENCE] <= _NEAR)
         asked = _asked(known, answer)
-        return Reading(answer, rival, int(place), count, tuple(objected), against, edit, asked, features)
+        return Reading(
+            answer, rival, int(place), count, tuple(objected), against, edit, doubt, asked, features
+        )
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
         """The best prediction of any other of the first answers, among the candidates' or not."""
@@ -231,11 +234,10 @@ class Neighbourhood:
         read = self.shared.signatures
         return contrary(read(text), [read(k.text) for k in same], objected)
 
-    def _edit(self, text: str, same: Sequence[Known]) -> int:
-        read, answer = self.shared.signatures.words, same[0].answer
-        hangs = partial(self.word_counts.always, answer, self.answers.count[answer])
-        at = edited(read(text), [read(k.text) for k in same], hangs)
-        return -1 if at < 0 else same[at].place
+    def _edit(self, text: str, same: Sequence[Known], *, near: bool) -> tuple[int, float]:
+        read, answer, texts = self.shared.signatures, same[0].answer, [k.text for k in same]
+        at, doubt = edit(self.word_counts, read, answer, self.answers.count[answer], text, texts, near=near)
+        return same[at].place if at >= 0 else at, doubt
 
     def learn(
         self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool, principal: str = ""

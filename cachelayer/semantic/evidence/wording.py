@@ -113,10 +113,14 @@ class WordCounts:
     def drop(self, answer: int) -> None:
         self.by_answer.pop(answer, None)
 
-    def always(self, answer: int, count: int, words: Set[str]) -> bool:
-        """Whether all `count` labelled requests of this answer said one of the words."""
+    def always(self, answer: int, count: int, words: Set[str]) -> set[str]:
+        """Those of the words that all `count` labelled requests of this answer said."""
         mine = self.by_answer.get(answer) or _NO_WORDS
-        return any(mine.get(word, 0) >= count for word in words)
+        return {word for word in words if mine.get(word, 0) >= count}
+
+    def unsaid(self, answer: int, words: Set[str]) -> Set[str]:
+        """Those of the words that none of its labelled requests said."""
+        return words - (self.by_answer.get(answer) or _NO_WORDS).keys()
 
     def links(
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
