@@ -139,3 +139,18 @@ def test_a_server_whose_clock_was_set_back_since_it_started_still_tells_its_run(
     """It was younger than nothing, and taken for one that tells neither run nor age: restarts went unnoticed."""
     facts = {"run_id": "0123456789abcdef" * 2, "uptime_in_seconds": "-3600"}
     assert incarnation_in(facts) == (bytes.fromhex("0123456789abcdef"), -3600.0)
+
+
+@pytest.mark.parametrize("how", ["tag", "key"])
+async def test_what_was_begun_before_an_invalidation_by_one_who_compared_clocks_badly_is_refused(
+    server, open_store, how
+):
+    """A reply that came late made the server's clock seem behind, and the invalidation earlier than it was."""
+    one = await open_store(server.url)
+    async with FaultProxy(server.port) as proxy:
+        proxy.delay = 0.3
+        two = await open_store(f"{proxy.url}?lag=5s")
+        proxy.heal()
+        began = time.time()
+        await (two.invalidate(tags=["t"]) if how == "tag" else two.delete([record().key]))
+        assert await one.put([record(tags=("t",), seconds=time.time() - began)]) == 0

@@ -235,7 +235,9 @@ class Coherence:
     def _declare(self, text: bytes, *, force: bool = False) -> Request:
         name = self._names.epoch(digest := digest_of(text))
         node, known = self._topology.route(name), self.table.get(digest)
-        epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
+        epoch = Epoch(
+            os.urandom(8), node.incarnation, node.latest(), DECLARED, self._names.label(digest, text)
+        )
         left = known.until - self._clock.monotonic() if known is not None else 0.0
         lifetime = int(1000 * max(TTL, left))  # more each time would soon be too much for Redis
         command = (forced if force else plainly)(name, epoch.pack(), lifetime)
@@ -264,7 +266,7 @@ class Coherence:
         entry, near, tomb = self._names.entry(key), self._names.near(key), self._names.tomb(key)
         node = self._topology.route(entry)
         token = os.urandom(8)
-        epoch = Epoch(token, node.incarnation, node.now(), DECLARED)
+        epoch = Epoch(token, node.incarnation, node.latest(), DECLARED)
         act = partial(self._buried, key, token, partial(self._bury, lifetime, key, force=force))
         if force:
             return Request(entry, [forced(tomb, epoch.pack(), lifetime, near, entry)], act)

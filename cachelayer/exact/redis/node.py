@@ -113,6 +113,11 @@ class Node:
         """Seconds by which two clocks that were compared through this server may still differ."""
         return 0.05 + self.rtt
 
+    def latest(self) -> float:
+        """The latest that the server's clock may show: what no reader, whose comparison errs otherwise, takes for too
+        early."""
+        return self.now() + self.rtt / 2
+
     def trusts(self, incarnation: bytes, written: float) -> bool:
         """Whether this server process has held in memory, ever since, what was written then.
 
@@ -186,10 +191,9 @@ class Node:
             if isinstance(reply, Exception):
                 self._cut(f"Redis refused {asked}: {reply}")
                 return
-        if not self._synchronize(time, moment, moment):
+        if not self._synchronize(time, moment - (self._loop.time() - pipe.made), moment):
             self._cut("Redis does not tell the time")
             return
-        self.rtt = 0.0  # this one measured nothing
         self.take_role(role)
         self.incarnation, self.started = NOBODY, float("-inf")
         if mode == "cluster" and not self._cluster:

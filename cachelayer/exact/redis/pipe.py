@@ -60,7 +60,7 @@ class Pipe(asyncio.Protocol):
     __slots__ = (
         "_awake", "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names",
         "_nonsense", "_out", "_push", "_pushed", "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended",
-        "lost", "transport",
+        "lost", "made", "transport",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +88,8 @@ class Pipe(asyncio.Protocol):
         self._congested: asyncio.Future[None] | None = None
         self.lost: asyncio.Future[StoreFault] = loop.create_future()
         self.transport: asyncio.Transport
+        self.made = 0.0
+        """The loop's time when the connection stood."""
         self.bytes_in = 0
         self.ended: Callable[[], None] | None = None
         """Called at once when the connection is lost, before anyone is told that waits for a reply."""
@@ -96,7 +98,7 @@ class Pipe(asyncio.Protocol):
     # the connection's side ----------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport  # type: ignore[assignment]
+        self.transport, self.made = transport, self._loop.time()  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         self.bytes_in += len(data)
