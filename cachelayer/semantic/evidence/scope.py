@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from hashlib import blake2b
-from itertools import count
-from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -22,9 +19,6 @@ from .prose import ProseAnswers, read_prose
 Vector = NDArray[np.float32]
 
 MAX_ANSWERS: Final = 4096
-_ENTRY, _SIMILARITY, _TEXT = map(attrgetter, ("entry", "similarity", "text"))
-_KNOWN: Final[Callable[[Iterable[object]], Known]] = partial(tuple.__new__, Known)
-"""`Known._make` without a step of the interpreter: eight are made per lookup."""
 
 
 def digest(answer: str) -> bytes:
@@ -60,13 +54,14 @@ class Scope:
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
         """Candidates with the ids of their answers, without those whose answer was evicted and not seen since."""
-        answers = list(map(self.entries.get, map(_ENTRY, candidates)))
-        if None in answers:
-            answers = [
-                self._held(c) if held is None else held for c, held in zip(candidates, answers, strict=True)
-            ]
-        told = zip(map(_SIMILARITY, candidates), answers, count(), map(_TEXT, candidates), strict=False)
-        return [known for known in map(_KNOWN, told) if known.answer is not None]
+        known = []
+        for place, c in enumerate(candidates):
+            answer = self.entries.get(c.entry)
+            if answer is None:
+                answer = self._held(c)
+            if answer is not None:
+                known.append(Known(c.similarity, answer, place, c.text))
+        return known
 
     def _held(self, c: Candidate) -> int | None:
         """The id of an answer that was evicted, if it was seen since."""

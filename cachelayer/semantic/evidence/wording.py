@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from operator import mul
 from typing import Final
 
 from ..guards.plain import GUARDS, objecting
@@ -126,16 +125,14 @@ class WordCounts:
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
     ) -> tuple[list[float], list[str]]:
         """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
-        share, seen, log = (self.requests + 1.0) / _MASS, self.words, math.log
-        rarity = {w: share / (seen.get(w, 0) + 0.5) for w in words}
-        of, most, rare = self.by_answer.get, max(len(words), 1), rarity.__getitem__
-        out = []
+        share, most = (self.requests + 1.0) / _MASS, max(len(words), 1)
+        rarity = {word: share / (self.words.get(word, 0) + 0.5) for word in words}
+        scores = []
         for answer, count in zip(answers, counts, strict=True):
-            mine = of(answer) or _NO_WORDS
-            said = words & mine.keys()
-            more = map(math.log1p, map(mul, map(mine.__getitem__, said), map(rare, said)))
-            out.append((len(words) * log(_MASS / (count + _MASS)) + sum(more)) / most)
-        return out, list(words - (of(answers[0]) or _NO_WORDS).keys())
+            mine = self.by_answer.get(answer, _NO_WORDS)
+            more = sum([math.log1p(mine[word] * rarity[word]) for word in words & mine.keys()])
+            scores.append((len(words) * math.log(_MASS / (count + _MASS)) + more) / most)
+        return scores, list(words - self.by_answer.get(answers[0], _NO_WORDS).keys())
 
     def rarities(self, words: Iterable[str]) -> list[float]:
         """Inverse frequencies, 0 .. about 1."""
