@@ -20,6 +20,8 @@ from .replay import replay as ask
 
 WINDOW, SETTLE = 1000, 500
 """After a change: requests that are judged, and those before them in which the cache may settle."""
+BURST = 100
+"""Requests that are judged right after a change."""
 
 
 @dataclass
@@ -132,6 +134,20 @@ class Bench:
             base, _ = fresh.window(SETTLE, SETTLE + WINDOW)
             share, ratio = wrong / hits if hits else 0.0, hits / base if base else 1.0
             row.add(share, ratio, hits, wrong, held=share <= bound and ratio >= 0.7, state=run.state)
+        return row
+
+    def burst(self, bound: float) -> Row:
+        """The first requests after the classes changed half-way, of which none was ever asked before.
+
+        The share wrong, too, is one of requests: of hits there may be none.
+        """
+        row = Row(f"{self.stream.name} burst of classes {bound:g}", bound)
+        for seed in self._each(row):
+            stream, half, truth = _changing(self.stream.shuffled(seed), "classes", seed)
+            begun = stream.take(np.arange(half + BURST))
+            run = self._run(begun, bound, truth.__getitem__, None, truth, seed)
+            hits, wrong = run.window(half, half + BURST)
+            row.add(wrong / BURST, hits / BURST, hits, wrong, held=wrong <= bound * BURST, state=run.state)
         return row
 
     def latency(self) -> dict[str, float]:

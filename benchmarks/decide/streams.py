@@ -19,7 +19,7 @@ from .freeform import FreeForm
 from .layered import Table
 from .rows import Bench, Row
 
-ROWS = ("labels", "bounds", "freeform", "drift", "static", "latency")
+ROWS = ("labels", "bounds", "freeform", "drift", "burst", "static", "latency")
 BOUNDS = (0.005, 0.02, 0.05)
 THRESHOLDS = [0.75, 0.80, 0.85, 0.90, 0.95]
 _HELP = """\
@@ -32,6 +32,7 @@ Wrong: the answer served belongs to another class. Net hits: requests less backe
   freeform  the same with prose; some classes differ in one fact only
   drift     half-way other classes, or other answers to all: judged 500 to 1,500 requests later; 'net' is the
             hits as a share of those of a fresh start
+  burst     the first 100 requests after other classes came: shares of these requests
   static    a fixed cosine threshold, five shuffles
   latency   of a decision among 8 candidates, thread CPU time, without embedding and search
 
@@ -94,6 +95,8 @@ def _rows(bench: Bench, args: argparse.Namespace) -> list[Row]:
         rows.append(bench.freeform(args.bound))
     if "drift" in args.rows:
         rows += [bench.drift(args.bound, kind) for kind in ("classes", "answers")]
+    if "burst" in args.rows:
+        rows.append(bench.burst(args.bound))
     if "static" in args.rows:
         rows += bench.static(THRESHOLDS)
     return rows

@@ -13,6 +13,7 @@ contrary        whether a request contradicts what all wordings of an answer say
 risk            the two logistic regressions
 calibration     corrects predicted risks by what came true
 budget          the ledger, the alarm that stops a scope, the interval that certifies it
+changes         whether answers changed, or questions of a new kind come
 checks          which hits are verified in the background, and what follows from it
 principals      whose evidence counts how far
 register        the bounded table of functions and scopes

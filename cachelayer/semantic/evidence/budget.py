@@ -41,13 +41,14 @@ class Ledger:
     The predicted number of wrong answers stays MARGIN standard deviations (of a Poisson count) below what the bound
     allows. Both are counted after HORIZON more hits, and at least after so many that the bound allows FEWEST wrong
     ones: with fewer hits the margin would take two thirds of a small bound. The latest requests, about 1 / (1 - KEEP)
-    of them, stand for the coming ones.
+    of them, stand for the coming ones. No single risk above EACH times the bound is served, however little was spent.
     """
 
     MARGIN: Final = 2.2
     HORIZON: Final = 800.0
     FEWEST: Final = 10.0
     KEEP: Final = 1.0 - 0.004
+    EACH: Final = 3.0
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
@@ -122,13 +123,16 @@ class Ledger:
 
     def _set_limit(self, calibration: Calibration) -> None:
         """Fill up from the safest band until the mean meets the target; within the last band by interpolation."""
-        target = self.target(self.scale)
+        target, most = self.target(self.scale), self.EACH * self.bound
         seen = [b for b in range(BANDS) if self._count[b] > 0]
         means = {b: self._risk[b] / self._count[b] * calibration.factors[b] for b in seen}
         total = number = 0.0
         limit = target
         for b in sorted(seen, key=means.__getitem__):
             more, risk = self._count[b], means[b]
+            if risk > most:
+                limit = most
+                break
             if total + risk * more <= target * (number + more):
                 total, number = total + risk * more, number + more
                 limit = max(limit, risk * 1.25)
@@ -138,7 +142,7 @@ class Ledger:
             high = EDGES[b] if b < len(EDGES) else 1.0
             limit = max(limit, calibration.factors[b] * low * (high / low) ** share)
             break
-        self.limit = limit
+        self.limit = min(limit, most)
         self.typical = max(total / number if number else target, 1e-5)
 
 
@@ -203,33 +207,6 @@ class Alarm:
         self._hits = 0
         self._wealth = [0.0] * len(self._RATIOS)
         self._recent = [1.0] * len(self._RATIOS)
-
-
-class Shift:
-    """Tells that answers changed: labelled requests are wrong far more often than was predicted.
-
-    A cumulative sum (Page 1954) of log likelihood ratios between "wrong with probability .8" and the predicted risk.
-    A request that was doubtful anyway tells of new questions, not of changed answers: a burst of them says nothing.
-    """
-
-    DOUBTFUL: Final = 0.3
-    """Predicted risk from which a label does not count."""
-    TOLD: Final = 14.0
-
-    def __init__(self) -> None:
-        self.sum = 0.0
-
-    def learn(self, risk: float, wrong: bool) -> bool:
-        """`risk`: as predicted, corrected. True once when the sum reaches TOLD."""
-        if risk > self.DOUBTFUL:
-            return False
-        predicted = max(risk, 0.02)
-        step = math.log(0.8 / predicted) if wrong else math.log(0.2 / (1.0 - predicted))
-        self.sum = max(0.0, self.sum + step)
-        if self.sum < self.TOLD:
-            return False
-        self.sum = 0.0
-        return True
 
 
 class Interval:

@@ -136,8 +136,10 @@ class EvidenceDecider(Checks):
             account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
         else:
             account.ledger.serve(judged.risk, fn.calibration)
-        check = self._sample(case, chosen.entry, account, judged)
-        return replace(decision, shadow=True) if check else decision
+        if self._sample(case, chosen.entry, account, judged):
+            return replace(decision, shadow=True)
+        case.here.caution.novelty.learn(new=False)
+        return decision
 
     def _choose(self, case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
         """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'.
@@ -188,6 +190,7 @@ class EvidenceDecider(Checks):
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
         truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)
+        here.caution.novelty.learn(new=new)
         right = judged is not None and judged.answer == truth
         if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
             self._change(fn, here)

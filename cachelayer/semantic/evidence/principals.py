@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from .changes import Novelty
 from .risk import Floats
 
 ALONE: Final = 30
 """Labels that one principal may teach a function before any other taught it something."""
 _PRINCIPALS: Final = 1024
 _HELD: Final = 256
+BURST: Final = 3.0
+"""By how much risks are raised while questions of a new kind come: none is served then that exceeds the bound alone."""
 _STRENGTH: Final = 3.0
 """Wrong answers that a scope is granted as if they had been predicted, before its risks are raised."""
 
@@ -90,12 +93,14 @@ class Evidence:
 
 
 class Caution:
-    """By how much one scope's risks are raised: wrong answers there beyond those predicted (Gamma-Poisson ratio)."""
+    """By how much one scope's risks are raised: for wrong answers there beyond those predicted (Gamma-Poisson ratio),
+    while its alarm warns, and while questions of a new kind come."""
 
     def __init__(self) -> None:
         self._predicted = self._wrong = 0.0
         self.doubt = 1.0
         """More than 1 while the scope's own alarm warns."""
+        self.novelty = Novelty()
 
     def learn(self, predicted: float, right: bool) -> None:
         """`predicted`: the corrected risk."""
@@ -104,4 +109,6 @@ class Caution:
 
     def raised(self, risk: float) -> float:
         factor = self.doubt * max(1.0, (_STRENGTH + self._wrong) / (_STRENGTH + self._predicted))
+        if self.novelty.burst:
+            factor *= BURST
         return min(0.999, risk * factor) if factor > 1.0 else risk

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ...types import Candidate
 from ..answers import normalize
-from .budget import Alarm, Shift
+from .budget import Alarm
+from .changes import Novelty, Shift
 from .neighbours import Known, Neighbourhood, Shared
 from .principals import Caution
 from .prose import ProseAnswers, read_prose
@@ -179,6 +180,7 @@ class Scope:
             self.retire(entry)
         shared = self.hood.shared
         self.hood = Neighbourhood(shared.metric.inverse.shape[0], shared)
+        self.caution.novelty = Novelty()
         self._ids.clear()
         self._digests.clear()
         self._members.clear()
