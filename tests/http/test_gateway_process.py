@@ -184,6 +184,32 @@ def test_a_worker_that_ended_by_itself_is_told_of(capsys: pytest.CaptureFixture[
     assert "worker 8 " in second and "(exit status 1)" in second
 
 
+def test_a_worker_that_hears_nothing_any_more_is_not_waited_for_for_ever() -> None:
+    """SIGTERM and Ctrl-C ended nothing where one worker hung."""
+    waited: list[float] = []
+
+    class Deaf:
+        exitcode: int | None = None
+
+        def join(self, timeout: float) -> None:
+            waited.append(timeout)
+
+        def kill(self) -> None:
+            self.exitcode = -signal.SIGKILL
+
+    class Supervisor:
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            self.config, self.signal_queue = config, list[int]()
+            self.processes = [SimpleNamespace(process=Deaf()) for _ in range(2)]
+
+        def join_all(self) -> None:
+            assert all(one.process.exitcode for one in self.processes)
+
+    config = uvicorn.Config("no:app", timeout_graceful_shutdown=60)
+    supervised(Supervisor, lambda: True, str)(config, sockets=[]).join_all()
+    assert 90 >= waited[0] >= waited[1] > 60
+
+
 def test_the_collector_passes_over_what_a_gateway_starts_with(
     serving: Callable[..., Server], upstream: Upstream
 ) -> None:

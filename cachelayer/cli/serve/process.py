@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -177,6 +178,15 @@ def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[
             for one in self.sockets:
                 one.close()
             super().terminate_all()
+
+        def join_all(self) -> None:
+            """uvicorn waits for ever for a worker that hears nothing any more."""
+            until = time.monotonic() + self.config.timeout_graceful_shutdown + PATIENCE
+            for one in self.processes:
+                one.process.join(max(until - time.monotonic(), 0.0))
+                if one.process.exitcode is None:
+                    one.process.kill()
+            super().join_all()
 
     return Workers
 
