@@ -59,19 +59,22 @@ def edit(
     same: Sequence[str],
     *,
     near: bool,
+    new: bool,
 ) -> tuple[int, float]:
     """The place of the text that the request may be, but for an edit, of `same`, which hold the answer; and the
     probability of the pair verifier below which it is another question. (-1, 0) if there is none.
 
-    `labelled`: how many requests of this answer there were; `near`: it has few other words than one of them.
+    `labelled`: how many requests of this answer there were; `near`: it has few other words than one of them;
+    `new`: it has a word that none of these had.
     """
     words = read.words(text)
-    gone = counts.always(answer, labelled, read.words(same[0]) - words - _SMALL) if labelled > 1 else None
-    if gone and (new := counts.unsaid(answer, words - _SMALL)):
-        at = replaced(read(text), map(read, same), gone, new)
+    always = partial(counts.always, answer, labelled)
+    gone = always(read.words(same[0]) - words - _SMALL) if new and labelled > 1 else None
+    if gone and (unsaid := counts.unsaid(answer, words - _SMALL)):
+        at = replaced(read(text), map(read, same), gone, unsaid)
         if at >= 0:
             return at, _DOUBTED
-    at = edited(words, [*map(read.words, same)], partial(counts.always, answer, labelled)) if near else -1
+    at = edited(words, [*map(read.words, same)], always) if near else -1
     return at, _REFUSED if at >= 0 else 0.0
 
 

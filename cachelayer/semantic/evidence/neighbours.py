@@ -35,7 +35,9 @@ _LOOKED_THROUGH: Final = 256
 FEW: Final = 2
 """Answers that a scope has room for at first; most scopes of a service that has very many never have more."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
-_DIFFERENCE, _NEAR = WORDING.index("difference"), math.log1p(NEAR)
+_DIFFERENCE, _UNSEEN, _NEAR = WORDING.index("difference"), WORDING.index("unseen_most"), math.log1p(NEAR)
+_RARE: Final = 0.8
+"""Rarity of a word from which on it may make a question of its own; few requests have said it."""
 
 
 class Known(NamedTuple):
@@ -207,12 +209,12 @@ class Neighbourhood:
             *words,
         ]
         same = [k for k in known if k.answer == answer]
-        against = bool(objected) and self._contradicts(text, same, objected)
-        edit, doubt = self._edit(text, same, near=words[_DIFFERENCE] <= _NEAR)
-        asked = _asked(known, answer)
-        return Reading(
-            answer, rival, int(place), count, tuple(objected), against, edit, doubt, asked, features
-        )
+        read = self.shared.signatures
+        against = bool(objected) and contrary(read(text), [read(k.text) for k in same], objected)
+        near, new = words[_DIFFERENCE] <= _NEAR, words[_UNSEEN] > _RARE
+        at, doubt = self._edit(text, same, near=near, new=new) if near or new else (-1, 0.0)
+        facts = answer, rival, int(place), count, tuple(objected), against
+        return Reading(*facts, at, doubt, _asked(known, answer), features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
         """The best prediction of any other of the first answers, among the candidates' or not."""
@@ -230,13 +232,10 @@ class Neighbourhood:
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.word_counts, shared.record, shared.signatures, text, same, others, ids, counts)
 
-    def _contradicts(self, text: str, same: Sequence[Known], objected: Sequence[int]) -> bool:
-        read = self.shared.signatures
-        return contrary(read(text), [read(k.text) for k in same], objected)
-
-    def _edit(self, text: str, same: Sequence[Known], *, near: bool) -> tuple[int, float]:
+    def _edit(self, text: str, same: Sequence[Known], *, near: bool, new: bool) -> tuple[int, float]:
         read, answer, texts = self.shared.signatures, same[0].answer, [k.text for k in same]
-        at, doubt = edit(self.word_counts, read, answer, self.answers.count[answer], text, texts, near=near)
+        count = self.answers.count[answer]
+        at, doubt = edit(self.word_counts, read, answer, count, text, texts, near=near, new=new)
         return same[at].place if at >= 0 else at, doubt
 
     def learn(
