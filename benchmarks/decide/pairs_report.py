@@ -112,7 +112,7 @@ def table(
         "decision 117 was made, and its totals looked at for five versions. Prompts, support and facts were written",
         "on 2026-11-27 as well, half of the traps and most true ones reworded throughout; this half was scored before",
         "and after decision 121, for which errors of the other half were read. Typed requests were written on",
-        "2026-11-28, before any output of theirs, and scored before and after decision NNN. The usual pairs, as one",
+        "2026-11-28, before any output of theirs, and scored before and after decision 140. The usual pairs, as one",
         "tries a cache first and as customers of eight trades ask, are the half of theirs that was not read for",
         "decision 107; their totals were looked at for three versions of it. Late pairs by hand and late",
         "conversations were written on 2026-11-22, when all else stood, and their lines were not read. The new pairs",

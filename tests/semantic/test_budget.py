@@ -44,9 +44,9 @@ def test_no_answer_is_served_whose_own_risk_is_many_times_the_bound_however_litt
     for _ in range(2000):
         ledger.see(1e-5, calibration)
         ledger.serve(1e-5, calibration)
-    for share in (1.5, 2.9, 3.1, 4.0) * 10:
+    for share in (1.5, 3.9, 4.1, 5.0) * 10:
         ledger.see(share * bound, calibration)
-    assert ledger.admits(2.9 * bound, calibration)
+    assert ledger.admits(3.9 * bound, calibration)
     assert not ledger.admits((Ledger.EACH + 0.1) * bound, calibration)
 
 

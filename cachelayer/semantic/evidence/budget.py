@@ -48,7 +48,7 @@ class Ledger:
     HORIZON: Final = 800.0
     FEWEST: Final = 10.0
     KEEP: Final = 1.0 - 0.004
-    EACH: Final = 3.0
+    EACH: Final = 4.0
 
     def __init__(self, bound: float) -> None:
         self.bound = bound

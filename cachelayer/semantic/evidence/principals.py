@@ -21,7 +21,7 @@ ALONE: Final = 30
 """Labels that one principal may teach a function before any other taught it something."""
 _PRINCIPALS: Final = 1024
 _HELD: Final = 256
-BURST: Final = 3.0
+BURST: Final = 4.0
 """By how much risks are raised while questions of a new kind come: none is served then that exceeds the bound alone."""
 _STRENGTH: Final = 3.0
 """Wrong answers that a scope is granted as if they had been predicted, before its risks are raised."""
