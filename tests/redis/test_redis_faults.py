@@ -81,6 +81,7 @@ async def test_while_it_is_away_asking_costs_nothing(own_server, open_store):
     store = await open_store(server.url)
     server.kill()
     await eventually(lambda: not store.coherent)
+    assert await served(store) is None  # the connection that reads has noticed, too
     tasks = [asyncio.create_task(served(store)) for _ in range(100)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
