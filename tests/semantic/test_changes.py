@@ -35,7 +35,7 @@ def _usual(share: float, seed: int = 0) -> Novelty:
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.1, 0.2])
 def test_new_questions_beside_known_ones_are_told_within_twenty_requests(share: float) -> None:
-    """Every second one is new, where it was at most every fifth."""
+    """Seven of ten are new, where it was at most every fifth."""
     for seed in range(20):
         rng, novelty = random.Random(-seed), _usual(share, seed)
         told = [novelty.learn(new=rng.random() < 0.7) or novelty.burst for _ in range(20)]

@@ -8,15 +8,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-MEMORY: Final = 400
-"""Requests over which the usual share of new answers is taken."""
-SUDDEN: Final = (0.3, 4.0)
-"""The share of new answers that is looked for: at least this much, and so many times the usual one."""
-EACH: Final = 3.0
-"""The most that one new answer tells, in log odds: a single one may be anybody's."""
-ALARM, MOST = 4.0, 8.0
-"""The sum from which on it is a burst; what it grows to, from where some twenty known answers end it."""
-
 
 class Shift:
     """Tells that answers changed: labelled requests are wrong far more often than was predicted.
@@ -52,18 +43,29 @@ class Novelty:
     questions about it agree on answers that are all wrong, and the budget would be spent on them until labels show it.
     """
 
+    MEMORY: Final = 400
+    """Requests over which the usual share of new answers is taken."""
+    SUDDEN: Final = (0.3, 4.0)
+    """The share of new answers that is looked for: at least this much, and so many times the usual one."""
+    EACH: Final = 3.0
+    """The most that one new answer tells, in log odds: a single one may be anybody's."""
+    ALARM: Final = 4.0
+    """The sum from which on it is a burst."""
+    MOST: Final = 8.0
+    """What the sum grows to at most, so that a dozen known answers end a burst where hardly any are new."""
+
     def __init__(self) -> None:
         self._requests, self._new, self._sum = 2.0, 2.0, 0.0
 
     def learn(self, *, new: bool) -> None:
         """One request came. `new`: its answer was never given before; not so of a hit that nobody checked."""
-        usual = min(0.95, max(self._new / self._requests, 1.0 / MEMORY))
-        sudden = min(0.95, max(SUDDEN[0], SUDDEN[1] * usual))
+        usual = min(0.95, max(self._new / self._requests, 1.0 / self.MEMORY))
+        sudden = min(0.95, max(self.SUDDEN[0], self.SUDDEN[1] * usual))
         step = math.log(sudden / usual) if new else math.log((1.0 - sudden) / (1.0 - usual))
-        self._sum = min(MOST, max(0.0, self._sum + min(EACH, step)))
-        keep = 1.0 if self._requests < MEMORY else 1.0 - 1.0 / MEMORY
+        self._sum = min(self.MOST, max(0.0, self._sum + min(self.EACH, step)))
+        keep = 1.0 if self._requests < self.MEMORY else 1.0 - 1.0 / self.MEMORY
         self._requests, self._new = keep * self._requests + 1.0, keep * self._new + new
 
     @property
     def burst(self) -> bool:
-        return self._sum >= ALARM
+        return self._sum >= self.ALARM

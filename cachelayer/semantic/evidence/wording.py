@@ -132,7 +132,7 @@ class WordCounts:
             mine = self.by_answer.get(answer, _NO_WORDS)
             more = sum([math.log1p(mine[word] * rarity[word]) for word in words & mine.keys()])
             scores.append((len(words) * math.log(_MASS / (count + _MASS)) + more) / most)
-        return scores, list(words - self.by_answer.get(answers[0], _NO_WORDS).keys())
+        return scores, list(self.unsaid(answers[0], words))
 
     def rarities(self, words: Iterable[str]) -> list[float]:
         """Inverse frequencies, 0 .. about 1."""
