@@ -143,12 +143,29 @@ class Bench:
         """
         row = Row(f"{self.stream.name} burst of classes {bound:g}", bound)
         for seed in self._each(row):
-            stream, half, truth = _changing(self.stream.shuffled(seed), "classes", seed)
-            begun = stream.take(np.arange(half + BURST))
+            begun, half = self._begun(seed)
+            truth = begun.classes
             run = self._run(begun, bound, truth.__getitem__, None, truth, seed)
-            hits, wrong = run.window(half, half + BURST)
-            row.add(wrong / BURST, hits / BURST, hits, wrong, held=wrong <= bound * BURST, state=run.state)
+            _add_burst(row, *run.window(half, half + BURST), run.state)
         return row
+
+    def static_burst(self, thresholds: list[float]) -> list[Row]:
+        """The same, where the nearest entry is served whose cosine reaches the threshold."""
+        rows = []
+        for threshold in thresholds:
+            row = Row(f"{self.stream.name} burst, cosine >= {threshold:.2f}", 0.01)
+            for seed in self._each(row):
+                begun, half = self._begun(seed)
+                *_, hits, wrong = static(begun, threshold)
+                *_, hits_before, wrong_before = static(begun.take(np.arange(half)), threshold)
+                _add_burst(row, hits - hits_before, wrong - wrong_before)
+            rows.append(row)
+        return rows
+
+    def _begun(self, seed: int) -> tuple[Stream, int]:
+        """A stream up to the first requests after the classes changed, and where these begin."""
+        stream, half, _ = _changing(self.stream.shuffled(seed), "classes", seed)
+        return stream.take(np.arange(half + BURST)), half
 
     def latency(self) -> dict[str, float]:
         """Thread CPU microseconds of a decision, one shuffle at a bound of .01."""
@@ -174,6 +191,10 @@ def _count(row: Row, run: Run) -> None:
         run.share_wrong, run.net, run.similar, run.wrong,
         held=run.share_wrong <= row.bound, state=run.state,
     )  # fmt: skip
+
+
+def _add_burst(row: Row, hits: int, wrong: int, state: str = "") -> None:
+    row.add(wrong / BURST, hits / BURST, hits, wrong, held=wrong <= row.bound * BURST, state=state)
 
 
 def _changing(stream: Stream, kind: str, seed: int) -> tuple[Stream, int, list[str]]:

@@ -32,7 +32,7 @@ Wrong: the answer served belongs to another class. Net hits: requests less backe
   freeform  the same with prose; some classes differ in one fact only
   drift     half-way other classes, or other answers to all: judged 500 to 1,500 requests later; 'net' is the
             hits as a share of those of a fresh start
-  burst     the first 100 requests after other classes came: shares of these requests
+  burst     the first 100 requests after other classes came: shares of these requests, beside fixed thresholds
   static    a fixed cosine threshold, five shuffles
   latency   of a decision among 8 candidates, thread CPU time, without embedding and search
 
@@ -96,7 +96,7 @@ def _rows(bench: Bench, args: argparse.Namespace) -> list[Row]:
     if "drift" in args.rows:
         rows += [bench.drift(args.bound, kind) for kind in ("classes", "answers")]
     if "burst" in args.rows:
-        rows.append(bench.burst(args.bound))
+        rows += [bench.burst(args.bound), *bench.static_burst(THRESHOLDS)]
     if "static" in args.rows:
         rows += bench.static(THRESHOLDS)
     return rows
