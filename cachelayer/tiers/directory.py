@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import ConfigurationError
 from ..exact.wire.entry_log import EntryLog
 from ..flow import forks
 from ..keep.invalidation import Invalidation
@@ -17,6 +18,7 @@ from ..semantic.pair_log import PairLog
 from .arrivals import Arrival
 
 _log = logging.getLogger("cachelayer")
+FORKED = "only the process that this one was forked from writes there: make a layer in each, with its own directory"
 MOST = 256
 """Declarations that a disk may have refused; of more, everything is invalid there."""
 
@@ -31,6 +33,11 @@ def tell(log: EntryLog, reports: PairLog | None = None) -> None:
     elif log.lost:
         words = "%s: %d bytes are torn or damaged, and nothing of them is served"
         _log.warning(words, log.path, log.lost)
+
+
+def parents(place: Path) -> ConfigurationError:
+    """What to tell the owner of a layer that was forked while it had the directory open."""
+    return ConfigurationError("index", str(place), FORKED)
 
 
 def keep(log: EntryLog, index: Any, write: Callable[[], None]) -> None:

@@ -62,7 +62,7 @@ class Persistence(Incoming):
     def reset(self) -> None:
         """After a fork, the directory is the parent's."""
         self._begin_ids()
-        self._opened = False
+        self._opened, self.failure = False, directory.FORKED if self._opened else self.failure
         self._coming.expect(())
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
@@ -146,6 +146,8 @@ class Persistence(Incoming):
         if self.arrivals.similar.state is not State.READY:
             self.arrivals.similar.warm(asked)
         if not self._opened:
+            if self.failure is directory.FORKED:
+                self.arrivals.faults.report("warm-up", directory.parents(self.directory))
             return
         for call, ask, slot in made:
             self._put(call, slot, self.arrivals.findable(call, ask, slot))
@@ -292,9 +294,7 @@ class Persistence(Incoming):
         await offload_whole(self.log.close)
 
     def stats(self) -> dict[str, Any]:
-        refused = getattr(self._index, "failure", "")
-        failure = (
-            f"the disk refused vectors: {refused}" if refused else self.failure or self._unopened.failure
-        )
+        refused = (why := getattr(self._index, "failure", "")) and f"the disk refused vectors: {why}"
+        failure = refused or self.failure or self._unopened.failure
         out = {"restored": self._coming.restored, "discarded": self.discarded, "failure": failure}
         return {**out, "lost": self.log.lost, **self.arrivals.stats()}

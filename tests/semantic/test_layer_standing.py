@@ -106,6 +106,24 @@ def test_what_a_worker_writes_whose_layer_was_made_before_it_was_forked_survives
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_of_a_layer_in_use_says_that_it_keeps_nothing_in_the_directory(
+    tmp_path: Path, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    layer, ask = opened(tmp_path / "cache")
+    loop.run_until_complete(layer.start())
+
+    def tells() -> None:
+        asyncio.run(written_by(layer, ask, "who sends invoices"))
+        assert (
+            "forked from" in layer.stats()["elsewhere"]["failure"] and "make a layer in each" in caplog.text
+        )
+
+    assert os.waitpid(in_a_fork(tells), 0)[1] == 0
+    assert not layer.stats()["elsewhere"]["failure"]
+    loop.run_until_complete(layer.aclose())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_that_comes_into_its_directory_writes_to_it_though_its_parent_was_writing(
     tmp_path: Path, disk: Disk, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from .journal import Journal, Replay
 from .packed import PackedIndex
 from .snapshot import Corrupt, read_snapshot, whole_file, write_snapshot
 
-TAKEN = "another process keeps its index there"
+TAKEN = "another process, or another layer of this one, keeps its index there"
 _NOTHING, _OTHER = "nothing there", "made for another model"
 
 

@@ -112,7 +112,7 @@ class PersistentIndex:
         """Read what is there and begin to write. Blocks; call it off the loop, before anything else.
 
         After `close` it goes on with what is held: the files follow it, whoever wrote to them meanwhile. Raises
-        ConfigurationError where another process holds the directory or it cannot be read or written.
+        ConfigurationError where another process or layer holds the directory or it cannot be read or written.
         """
         if self._files.taken:
             return Loaded(len(self.inner), 0, "")
@@ -120,7 +120,7 @@ class PersistentIndex:
             self._files.take()
             return self._rejoin() if self._whole and len(self.inner) else self._read()
         except BlockingIOError as fault:
-            remedy = f"{TAKEN}: give each process a directory of its own"
+            remedy = f"{TAKEN}: give each a directory of its own"
             raise ConfigurationError(*self._setting, remedy) from fault
         except OSError as fault:
             self._files.release()
