@@ -21,6 +21,7 @@ from ..policy import Policy, strings
 from ..semantic.tier import SimilarTier
 from ..types import Outcome, Vectors
 from ..wrap.decorator import OfClass
+from ..wrap.options import policy_fields
 from ..wrap.registry import Registry
 from .documents import Getter
 from .graph import Node, Versions, tree
@@ -57,12 +58,15 @@ class Partial:
         """The cached function of that name; None if there is none yet."""
         return self._registry.wrapped.get(name)
 
-    def step(self, name: str, fn: Any, *, version: str = "", **options: Any) -> Any:
-        """Any step (a reranker, a rewriting of queries) under the same policy.
+    def step(self, name: str, fn: Any = None, *, version: str = "", **options: Any) -> Any:
+        """Any step (a reranker, a rewriting of queries) under the same policy; without `fn`, a decorator.
 
         `options` are those of `layer.cached`. Steps are compared exactly unless `semantic=` or `text=` says otherwise.
         A new `version` is a new identity. Raises ConfigurationError naming option, value and remedy.
         """
+        checks.named("name", name)
+        if fn is None:
+            return functools.partial(self.step, name, version=version, **options)
         if "text" not in options:
             options = {"semantic": False, **options}
         return self._registry.wrap(fn, options={**options, "name": name, "version": version}, wire=False)
@@ -106,6 +110,7 @@ class Partial:
         `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. A decorator as well, with
         options or without. Raises ConfigurationError.
         """
+        policy_fields(options, ("corpus", "k", "id", "version", "content", "negative_ttl", "wide"))
         again = functools.partial(
             self.retrieval, corpus=corpus, k=k, id=id, version=version, content=content, negative_ttl=negative_ttl,
             wide=wide, **options,

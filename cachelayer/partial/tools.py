@@ -15,7 +15,7 @@ from ..keep.parts import Noting, tool_tag
 from ..path.engine import Engine
 from ..signatures import signature_of
 from ..wrap.decorator import kind_of
-from ..wrap.options import refuse
+from ..wrap.options import policy_fields, refuse
 from ..wrap.registry import Registry
 from .schemas import canonical
 
@@ -25,6 +25,10 @@ _SETTLED = {
     "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
     "semantic": "the arguments of a tool are compared exactly: leave it out",
     "ignore": "give key=, a function of the arguments as one dict: key=lambda arguments: arguments['city']",
+    **dict.fromkeys(
+        ("self_key", "share_self"),
+        "give each object's method as a tool of its own: tools(shop.price, name='price')",
+    ),
 }
 
 
@@ -36,7 +40,7 @@ class Tools:
 
     def __call__(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[..., Any] | None = None,
         *,
         keep: Keep = "never",
         name: str | None = None,
@@ -49,11 +53,15 @@ class Tools:
         `keep`: "never" (what writes, sends or buys; the default: every call runs), "pure" (its arguments alone decide),
         or for how long a result holds. `schema`: the JSON schema of its arguments, by which they are compared and
         handed on: defaults filled in, 2.0 as 2 where it asks for an integer, sets in order. `options` are those of
-        `layer.cached`, to which the arguments are one dict (`tags=["{arguments[city]}"]`). Raises ConfigurationError
-        for a name taken or a `keep` that is none of these.
+        `layer.cached`, to which the arguments are one dict (`tags=["{arguments[city]}"]`). A decorator as well, with
+        options or without. Raises ConfigurationError for a name taken, an unknown option or a `keep` that is none of
+        these.
         """
+        if fn is None:
+            return functools.partial(self, keep=keep, name=name, schema=schema, version=version, **options)
         function(fn)
         refuse(options, _SETTLED)
+        policy_fields(options, ("keep", "schema"))
         if name is not None:
             named("name", name)
         if not (schema is None or isinstance(schema, Mapping)):

@@ -72,13 +72,16 @@ _ELSEWHERE = {
 MAY_BE_NONE = frozenset({"name", "text", "key", "self_key", "view", "judge", "codec"})
 
 
-def policy_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are fields of `Policy`. Raises ConfigurationError for the first that is neither."""
+def policy_fields(options: Mapping[str, Any], beside: Iterable[str] = ()) -> dict[str, Any]:
+    """The options that are fields of `Policy`. Raises ConfigurationError for the first that is neither.
+
+    `beside`: names that whoever was given these takes as well, and may have been meant.
+    """
     fields = {name: value for name, value in options.items() if name not in OPTIONS}
     for name, value in fields.items():
         if name in _ELSEWHERE:
             raise ConfigurationError(name, unquoted(value), _ELSEWHERE[name].format(name))
-    check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
+    check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS, *beside])
     return fields
 
 

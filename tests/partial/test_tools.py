@@ -263,17 +263,6 @@ def test_a_tool_may_take_arguments_by_position_alone(keep: str) -> None:
     assert ask("lamp") == ask("lamp", "ours") == ask("lamp", shop="ours") == "lamp at ours"
 
 
-async def test_to_its_options_a_tools_arguments_are_one_dict() -> None:
-    def told(city: str, user: str) -> str:
-        return f"{city} for {user}"
-
-    layer = CacheLayer(semantic=False)
-    tags, key = ["city:{arguments[city]}"], lambda arguments: arguments["city"]
-    ask = layer.tools(told, keep="1m", tags=tags, key=key)
-    assert ask("Ulm", "ann") == ask(user="bob", city="Ulm") == "Ulm for ann"
-    assert await layer.invalidate(tags=["city:Ulm"]) == 1
-
-
 async def test_steps_are_compared_exactly_unless_they_say_otherwise() -> None:
     patient = Budgets(embed="20s", search="20s", verify="20s")
     policy = Policy(max_error_rate=0.05, shadow=0, budgets=patient)

@@ -1,0 +1,47 @@
+"""What tools, steps and retrievals are given beside their function, and that each may be written as a decorator."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError
+
+
+def test_an_option_that_is_misspelled_is_refused_of_a_tool_that_is_never_kept_too() -> None:
+    layer = CacheLayer(semantic=False)
+    for given, meant in ({"kep": "1m"}, "keep"), ({"shema": {}}, "schema"), ({"tag": ["a"]}, "tags"):
+        with pytest.raises(ConfigurationError, match=f"did you mean '{meant}'"):
+            layer.tools(str.upper, **given)
+    with pytest.raises(ConfigurationError, match="did you mean 'corpus'"):
+        layer.retrieval(lambda query: [], corpsu="help")
+
+
+async def test_tools_and_steps_are_decorators_too() -> None:
+    layer, sent = CacheLayer(semantic=False), []
+
+    @layer.tools(keep="1m", name="price")
+    def look_up(item: str) -> int:
+        return len(item)
+
+    @layer.tools
+    def mail(to: str) -> None:
+        sent.append(to)
+
+    @layer.step("rerank", version="2")
+    async def rerank(texts: list[str]) -> list[str]:
+        return sorted(texts)
+
+    assert (look_up("lamp"), look_up.name, look_up.keep) == (4, "price", "1m")
+    assert [mail("ann"), mail("ann"), sent] == [None, None, ["ann", "ann"]]
+    assert await rerank(["b", "a"]) == ["a", "b"] and layer.known("rerank") is rerank
+
+
+async def test_to_its_options_a_tools_arguments_are_one_dict() -> None:
+    def told(city: str, user: str) -> str:
+        return f"{city} for {user}"
+
+    layer = CacheLayer(semantic=False)
+    tags, key = ["city:{arguments[city]}"], lambda arguments: arguments["city"]
+    ask = layer.tools(told, keep="1m", tags=tags, key=key)
+    assert ask("Ulm", "ann") == ask(user="bob", city="Ulm") == "Ulm for ann"
+    assert await layer.invalidate(tags=["city:Ulm"]) == 1
