@@ -17,6 +17,11 @@ from .errors import ConfigurationError, LooseningError
 
 MIB = 1024 * 1024
 MOST_VARIANTS = 1000
+_THRESHOLDS = frozenset({"threshold", "similarity_threshold", "score_threshold", "distance_threshold"})
+"""What other semantic caches ask for."""
+NO_THRESHOLD = (
+    "no similarity alone is safe here: max_error_rate=0.01 says which share of similar answers may be wrong"
+)
 
 
 class _Settings:
@@ -260,6 +265,8 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
     """Raise ConfigurationError for the first name not known, with the nearest known one."""
     for name, value in given.items():
         if name not in known:
+            if name in _THRESHOLDS:
+                raise ConfigurationError(name, value, NO_THRESHOLD)
             near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.65)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")

@@ -147,5 +147,8 @@ def _checked(scope: Mapping[str, str]) -> dict[str, str]:
     check_names("scope field", dict(scope), ["tenant", "function"])
     for field, value in scope.items():
         if not isinstance(value, str) or not value:
-            raise ConfigurationError(field, value, f"name a {field}; erase() without one removes everything")
+            how = ", as ask.function.name is the name of ask" if field == "function" else ""
+            raise ConfigurationError(
+                field, value, f"name a {field}{how}; erase() without one removes everything"
+            )
     return dict(scope)

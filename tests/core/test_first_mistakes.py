@@ -143,6 +143,10 @@ def test_a_function_of_an_instruction_and_a_text_says_which_is_compared() -> Non
         ("tenant", "tenant=<str>: it belongs to a call: with layer.scope(tenant=...): ..."),
         ("maxsize", "maxsize='a value': unknown option; known are budgets, "),
         ("TTL", "TTL='a value': unknown option; did you mean 'ttl'?"),
+        (
+            "similarity_threshold",
+            "similarity_threshold='a value': no similarity alone is safe here: max_error_rate=",
+        ),
     ],
 )
 def test_what_is_no_option_is_told_where_it_belongs(option: str, said: str) -> None:
@@ -150,6 +154,15 @@ def test_what_is_no_option_is_told_where_it_belongs(option: str, said: str) -> N
     with pytest.raises(ConfigurationError) as raised:
         CacheLayer(semantic=False).cached(**{option: "a value"})(len)  # type: ignore[arg-type]
     assert str(raised.value).startswith(said)
+
+
+async def test_a_function_given_for_its_name_is_told_where_that_stands() -> None:
+    layer = CacheLayer(semantic=False)
+    ask = layer.cached(lambda question: question, name="ask")
+    with pytest.raises(ConfigurationError, match=r"as ask\.function\.name is the name of ask"):
+        await layer.invalidate(scope={"function": ask})
+    ask("how?")
+    assert await layer.invalidate(scope={"function": ask.function.name}) == 1
 
 
 def test_a_name_that_no_metrics_can_show_is_refused() -> None:
