@@ -25,6 +25,10 @@ NOTHING = "\N{EN DASH}"
 _LINE = 15
 _GLYPH = 7.5
 """What a figure or letter takes at most on average, in pixels."""
+LETTER = 7.9
+"""Pixels of a bold letter, on the average, in the widest fonts that browsers have for a page's text."""
+_BESIDE = 0.36
+"""The share of a drawing's width that names beside it may take at most."""
 _HEIGHT = 260
 _RIDGE = 52
 _BINS_PER_DECADE = 16
@@ -67,7 +71,10 @@ def lines(series: Sequence[Line], x_title: str) -> Drawing:
     def draw(width: int) -> str:
         series_ = [line for line in series if line.points]
         most = max((x for line in series_ for x, _ in line.points), default=1.0)
-        left, right, top, bottom = 40, 128 if width >= NARROW else 104, 12, _HEIGHT - 34
+        longest = len("100% ") + max((len(line.name) for line in series_), default=0)
+        right = max(128 if width >= NARROW else 104, min(16 + LETTER * longest, width * _BESIDE))
+        room = int((right - 8) / LETTER) - len("100% ")
+        left, top, bottom = 40, 12, _HEIGHT - 34
         ceiling = _ceiling(max((y for line in series_ for _, y in line.points), default=1.0))
 
         def at(x: float, y: float) -> tuple[float, float]:
@@ -80,7 +87,7 @@ def lines(series: Sequence[Line], x_title: str) -> Drawing:
         parts += [_path([at(x, y) for x, y in line.points], line, bottom) for line in series_]
         ends = _apart([at(*line.points[-1])[1] for line in series_], _LINE, bottom)
         for line, y in zip(series_, ends, strict=True):
-            name = f"{line.points[-1][1]:.0%} {line.name}"
+            name = f"{line.points[-1][1]:.0%} {ending(line.name, room)}"
             parts.append(label(width - right + 8, y + 4, name, f"ink-{line.tone}"))
         return svg(width, _HEIGHT, parts, "; ".join(f"{s.name}: {s.points[-1][1]:.1%}" for s in series_))
 
@@ -152,6 +159,11 @@ def duration(seconds: float) -> str:
 
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+
+
+def ending(name: str, most: int) -> str:
+    """A name, or its end where it has more than `most` letters: settings are told apart by how they end."""
+    return name if len(name) <= most else f"…{name[-most + 1 :]}"
 
 
 def _ridge(

@@ -8,10 +8,8 @@ from html import escape
 
 import numpy as np
 
-from .charts import NARROW, Drawing, label, svg
+from .charts import LETTER, NARROW, Drawing, ending, label, svg
 
-LETTER = 7.4
-"""Pixels of a bold letter, on the average, in the widest fonts that browsers have for a page's text."""
 _HIGH, _LOW = 340, 240
 """Pixels of a plane and of a histogram."""
 _At = Callable[[float, float], tuple[float, float]]
@@ -133,7 +131,7 @@ def _names(dots: Sequence[Dot], what: Plane, at: _At, width: int) -> list[str]:
     parts: list[str] = []
     for dot in sorted((dot for dot in dots if not dot.small), key=lambda dot: -dot.y):
         x, y = at(dot.x, dot.y)
-        name = dot.name if width >= NARROW else dot.name[:22]
+        name = dot.name if width >= NARROW else ending(dot.name, 22)
         long = LETTER * len(name)
         anchor = "end" if x + 10 + long > width else "start"
         left = x - 10 - long if anchor == "end" else x + 10

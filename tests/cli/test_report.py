@@ -143,6 +143,15 @@ def test_lines_stay_in_their_frame(first: list[float], second: list[float], widt
     inside(charts.lines(series, "requests")(width), width)
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("budget", ["0.01", "0.05,ttl=1h,normalize.case=true,shadow=0"])
+def test_names_beside_lines_end_as_they_do_within_the_frame(budget: str, width: int) -> None:
+    svg = charts.lines([charts.Line(f"max_error_rate={budget}", [(1, 1.0)], "blue")], "requests")(width)
+    ((x, name),) = re.findall(r'class="ink-blue" x="([0-9.]+)"[^>]*>([^<]*)<', svg)
+    assert float(x) + charts.LETTER * len(name) <= width
+    assert name.startswith("100% ") and name.endswith(budget[-5:])
+
+
 @given(st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=5))
 def test_names_at_the_ends_of_lines_do_not_cover_each_other(ends: list[float]) -> None:
     svg = charts.lines([charts.Line("n", [(1, end)], "blue") for end in ends], "requests")(880)
@@ -159,7 +168,7 @@ def test_names_of_dots_do_not_cover_each_other(places: list[tuple[float, float]]
     texts = re.findall(r'class="ink-teal" x="([\d.]+)" y="([\d.]+)"', svg)
     assert len(texts) == len(dots)
     for (x, y), (a, b) in combinations([(float(x), float(y)) for x, y in texts], 2):
-        assert abs(y - b) >= 12.9 or abs(x - a) >= plots.LETTER * len("0 of 17") - 0.1
+        assert abs(y - b) >= 12.9 or abs(x - a) >= charts.LETTER * len("0 of 17") - 0.1
 
 
 @given(

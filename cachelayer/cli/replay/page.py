@@ -113,9 +113,7 @@ def _orders(found: Replayed) -> list[str]:
 def _rolling(found: Replayed) -> list[charts.Line]:
     series = []
     for i, run in enumerate(found.layers):
-        series.append(
-            charts.Line(run.name.removeprefix("max_error_rate")[:13], rolling(run), tone_of(i), filled=i == 0)
-        )
+        series.append(charts.Line(run.name, rolling(run), tone_of(i), filled=i == 0))
     series += [charts.Line("hindsight", rolling(run), "grey") for run in found.shown[-1:]]
     return [*series, charts.Line("oracle", rolling(found.best), "ink")]
 
