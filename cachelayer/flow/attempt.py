@@ -18,9 +18,10 @@ QUIET = 60.0
 """Least seconds between two log lines of one stage."""
 _PROMPTLESS = {"warm-up"}
 """Stages that know of no prompt, so that whatever they raise may be quoted."""
-_OWNERS = {"principal", "authorize", "trust"}
-"""Stages that are functions of the owner's, as `of` says of others: where in them the fault is can be told."""
-_OURS = __name__.partition(".")[0]
+_OWNERS = {"embed", "principal", "authorize", "trust"}
+"""Stages that may be functions of the owner's, as `of` says of others: where in them the fault is can be told."""
+_OURS = {__name__.partition(".")[0], "asyncio", "concurrent"}
+"""What lies between these and whoever asks them."""
 
 
 class Faults:
@@ -111,7 +112,7 @@ def _more(fault: BaseException, owners: str | None) -> str:
     if isinstance(fault, ConfigurationError):
         return f" ({fault.field}: {fault.remedy})"
     trace = fault.__traceback__
-    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == _OURS:
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
         trace = trace.tb_next
     if trace is not None:
         return f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"

@@ -114,9 +114,35 @@ async def test_asynchronous_vectors_serve_and_faulty_ones_are_misses() -> None:
         assert await read(np.array([1.0, 2, 3, 4])) == "seen"
         await layer.flush()
         other = await read.outcome(np.array([-1.0, 2, 3, 4]))  # of another dimension than the first
-        assert (other.answer, other.misses["similar"]) == ("seen", Reason.FAULT)
+        assert (other.answer, other.misses["similar"]) == ("seen", Reason.BAD_VECTOR)
         nothing = await read.outcome(np.array([2.0, np.nan, 3, 4]))
-        assert (nothing.answer, nothing.misses["similar"]) == ("seen", Reason.FAULT)
+        assert (nothing.answer, nothing.misses["similar"]) == ("seen", Reason.BAD_VECTOR)
+
+
+def raising(picture: str) -> object:
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("vector", "told"),
+    [
+        (lambda picture: picture, "vector= of read returned no vector, but str"),
+        (lambda picture: [], "vector= of read returned vectors that hold no number"),
+        (lambda picture: [0.0], "vector= of read returned a zero or non-finite vector"),
+        (raising, f"ZeroDivisionError at test_own_vectors.py:{raising.__code__.co_firstlineno + 1}"),
+    ],
+)
+async def test_what_is_wrong_with_a_vector_is_told_and_no_argument(
+    vector: Any, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def read(picture: str) -> str:
+        return "seen"
+
+    layer = layer_of()
+    cached = layer.cached(read, vector=vector, name="read")
+    async with layer:
+        await cached("a secret")
+    assert told in caplog.text and "secret" not in caplog.text
 
 
 async def test_an_erased_tenant_and_a_wrong_answer_are_no_candidates() -> None:

@@ -14,6 +14,12 @@ CHARS_PER_TOKEN = 16
 """A text of more characters per token of the window is cut before it is tokenized, which bounds the time."""
 
 
+class BadVectors(ValueError):
+    """An embedder returned what cannot be compared. The message, which quotes no text, may be logged."""
+
+    reason = Reason.BAD_VECTOR
+
+
 def readable(text: str) -> str:
     """The text as UTF-8 can carry it: lone surrogates become '?'."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -42,30 +48,30 @@ def check_texts(texts: Sequence[str]) -> None:
 
 
 def checked(made: Embedded, count: int) -> Embedded:
-    """What an embedder made of `count` texts, in float32; ValueError unless there is one row for each.
+    """What an embedder made of `count` texts, in float32; BadVectors unless there is one row for each.
 
     With a row too few or too many nobody can tell which text has whose vector.
     """
     vectors = np.asarray(made.vectors, np.float32)
     if vectors.ndim != 2 or len(vectors) != count or len(made.complete) != count:
         shapes = f"vectors of shape {vectors.shape} and {len(made.complete)} marks"
-        raise ValueError(f"the embedder returned {shapes} for {count} texts: one row and one mark per text")
+        raise BadVectors(f"the embedder returned {shapes} for {count} texts: one row and one mark per text")
     return Embedded(vectors, made.complete)
 
 
-def normalized(rows: ArrayLike, count: int, dimension: int | None) -> Vectors:
-    """L2-normalized float32 rows (count, dimension); ValueError naming what a foreign embedder got wrong."""
+def normalized(rows: ArrayLike, count: int, dimension: int | None, by: str = "the embedder") -> Vectors:
+    """L2-normalized float32 rows (count, dimension); BadVectors naming what a foreign embedder, `by`, got wrong."""
     try:
         out = np.asarray(rows, dtype=np.float32)
-    except (TypeError, ValueError) as fault:
-        raise ValueError(f"the embedder returned no matrix of numbers: {fault}") from fault
+    except (TypeError, ValueError):
+        raise BadVectors(f"{by} returned no matrix of numbers") from None
+    if not out.size and len(out) == count:
+        raise BadVectors(f"{by} returned vectors that hold no number")
     wide = dimension if dimension is not None else out.shape[-1] if out.ndim else 0
     if out.shape != (count, wide) or not wide:
-        raise ValueError(f"the embedder returned shape {out.shape}, not ({count}, {wide}): one row per text")
+        raise BadVectors(f"{by} returned shape {out.shape}, not ({count}, {wide}): one row per text")
     norms = np.linalg.norm(out, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or not norms.all():
         bad = int(np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))[0])
-        raise ValueError(
-            f"the embedder returned a zero or non-finite vector for text {bad}: it cannot be compared"
-        )
+        raise BadVectors(f"{by} returned a zero or non-finite vector for text {bad}: it cannot be compared")
     return np.asarray(out / norms, dtype=np.float32)

@@ -11,15 +11,15 @@ import numpy as np
 
 from ...errors import ConfigurationError
 from ...flow.background import offload
-from ...types import Embedded
-from .checks import normalized
+from ...types import Embedded, Vectors
+from .checks import BadVectors, normalized
 
 
 class OwnEmbedder:
     """An `Embedder` whose texts are arguments of any kind.
 
     `vector` takes one argument and returns its vector (d,); it may be async, and otherwise runs in a thread. The first
-    vector settles d. Raises ConfigurationError if `vector` is not callable; `embed` raises ValueError for a vector
+    vector settles d. Raises ConfigurationError if `vector` is not callable; `embed` raises BadVectors for a vector
     that is zero, not finite or of another dimension.
     """
 
@@ -35,15 +35,21 @@ class OwnEmbedder:
 
     async def embed(self, texts: Sequence[Any]) -> Embedded:
         rows = [await self._row(one) for one in texts]
-        out = normalized(np.stack(rows), len(rows), self.dimension or None)
-        self.dimension = out.shape[1]
-        return Embedded(out, np.ones(len(rows), np.bool_))
+        return Embedded(np.concatenate(rows), np.ones(len(rows), np.bool_))
 
-    async def _row(self, argument: Any) -> Any:
+    async def _row(self, argument: Any) -> Vectors:
+        """(1, d)."""
         made = self._vector(argument) if self._waits else await offload(partial(self._vector, argument))
         if inspect.isawaitable(made):
             made = await made
-        return np.asarray(made, dtype=np.float32).reshape(-1)
+        by = f"vector= of {self.identity}"
+        try:
+            row = np.asarray(made, dtype=np.float32).reshape(1, -1)
+        except (TypeError, ValueError):
+            raise BadVectors(f"{by} returned no vector, but {type(made).__qualname__}") from None
+        row = normalized(row, 1, self.dimension or None, by)
+        self.dimension = row.shape[1]
+        return row
 
     async def aclose(self) -> None:
         """Nothing to release."""
