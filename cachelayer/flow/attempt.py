@@ -18,7 +18,7 @@ QUIET = 60.0
 """Least seconds between two log lines of one stage."""
 _PROMPTLESS = {"warm-up"}
 """Stages that know of no prompt, so that whatever they raise may be quoted."""
-_OWNERS = {"embed", "principal", "authorize", "trust"}
+_OWNERS = {"authorize", "embed", "fresh", "judge", "principal", "traffic", "trust"}
 """Stages that may be functions of the owner's, as `of` says of others: where in them the fault is can be told."""
 _OURS = {__name__.partition(".")[0], "asyncio", "concurrent"}
 """What lies between these and whoever asks them."""
@@ -106,8 +106,8 @@ def _more(fault: BaseException, owners: str | None) -> str:
         getattr(fault, "reason", None), Reason
     ):  # written here: of classes and servers, not of prompts
         return f" ({fault})"
-    if owners is None:
-        number = fault.errno if isinstance(fault, OSError) else None
+    number = fault.errno if isinstance(fault, OSError) else None
+    if number or owners is None:
         return f" ({os.strerror(number)})" if number else ""
     if isinstance(fault, ConfigurationError):
         return f" ({fault.field}: {fault.remedy})"

@@ -106,7 +106,7 @@ def check(
         ("types", types, _classes(types), "give a list of classes, or of unions of classes"),
         (
             "verifier", verifier, verifier is None or isinstance(verifier, Verifier | Decider),
-            "give a Verifier (judge) or a Decider (decide, observe, ...)",
+            "give a Verifier (identity, judge) or a Decider (decide, observe, ...)",
         ),
     ):  # fmt: skip
         if not holds:

@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from cachelayer import CacheLayer, Policy, Reason, Source
-from cachelayer.testing import Gate
+from cachelayer import CacheLayer, Policy, Reason, Source, Trace
+from cachelayer.testing import Gate, WordEmbedder
 
 
 class Live:
@@ -68,6 +69,27 @@ async def test_the_log_says_where_a_function_of_the_owners_failed_and_no_word_of
 
     assert await CacheLayer(semantic=False).wrap(ask, **options)(topic="secret") == "answer"
     assert said in caplog.text and "secret" not in caplog.text
+
+
+def failing(text: str, *_: str) -> Any:
+    return int(text)
+
+
+@pytest.mark.parametrize("stage", ["fresh", "judge", "traffic"])
+async def test_the_log_says_where_a_function_of_texts_failed_and_no_word_of_them(
+    stage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given: Any = {"fresh": failing, "judge": failing, "traffic": Trace(path=tmp_path, redact=failing)}[stage]
+    layer = CacheLayer(embedder=WordEmbedder())
+    backend = Gate(lambda question: f"a secret of {question}", opened=True)
+    ask = layer.wrap(backend, **{"record" if stage == "traffic" else stage: given})
+    async with layer:
+        for question in ("where is my red secret", "where is my blue secret"):
+            assert await ask(question) == f"a secret of {question}"
+            await layer.flush()
+    line = failing.__code__.co_firstlineno + 1
+    assert f"stage {stage} failed with ValueError at test_owners_faults.py:{line}" in caplog.text
+    assert "secret" not in caplog.text
 
 
 async def test_an_owner_who_says_for_ever_has_an_answer_kept_for_long() -> None:
