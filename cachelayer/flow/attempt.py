@@ -19,7 +19,7 @@ QUIET = 60.0
 _PROMPTLESS = {"warm-up"}
 """Stages that know of no prompt, so that whatever they raise may be quoted."""
 _OWNERS = {"authorize", "embed", "fresh", "judge", "principal", "traffic", "trust"}
-"""Stages that may be functions of the owner's, as `of` says of others: where in them the fault is can be told."""
+"""Stages that may be functions of the owner's, as `of` says of others: they may not take what they are given."""
 _OURS = {__name__.partition(".")[0], "asyncio", "concurrent"}
 """What lies between these and whoever asks them."""
 
@@ -107,8 +107,8 @@ def _more(fault: BaseException, owners: str | None) -> str:
     ):  # written here: of classes and servers, not of prompts
         return f" ({fault})"
     number = fault.errno if isinstance(fault, OSError) else None
-    if number or owners is None:
-        return f" ({os.strerror(number)})" if number else ""
+    if number:
+        return f" ({os.strerror(number)})"
     if isinstance(fault, ConfigurationError):
         return f" ({fault.field}: {fault.remedy})"
     trace = fault.__traceback__
@@ -116,7 +116,7 @@ def _more(fault: BaseException, owners: str | None) -> str:
         trace = trace.tb_next
     if trace is not None:
         return f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
-    called = isinstance(fault, TypeError) and owners != "tags"
+    called = isinstance(fault, TypeError) and owners not in (None, "tags")
     return " when it was called: does it take the arguments that it is given?" if called else ""
 
 
