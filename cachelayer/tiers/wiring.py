@@ -99,9 +99,10 @@ def check(
             "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
             "name a directory, or give a cachelayer.VectorIndex",
         ),
+        ("index", index, not (isinstance(index, str) and "://" in index), "name a directory; a URL belongs to store="),
         (
-            "index", index, not (isinstance(index, str) and "://" in index),
-            "name a directory; a URL belongs to store=",
+            "index", index, index is None or not isinstance(policy, Policy) or policy.max_bytes,
+            "max_bytes=0 keeps nothing that it could hold: leave out one of the two",
         ),
         ("types", types, _classes(types), "give a list of classes, or of unions of classes"),
         (
@@ -199,11 +200,10 @@ def similar_tier(
     """(the tier, '') or (None, why there is none). Raises MissingExtra if the tier is demanded and cannot be made."""
     if semantic is False:
         if index is not None:
-            raise ConfigurationError(
-                "index",
-                index,
-                "semantic=False turns off the tier that needs it; give it to single functions: cached(semantic=False)",
+            remedy = (
+                "semantic=False turns off what opens it; give it to single functions: cached(semantic=False)"
             )
+            raise ConfigurationError("index", index, remedy)
         return None, BY_CHOICE
     if embedder is None or isinstance(embedder, str | Path):
         missing = next((package for package in _LOCAL if find_spec(package) is None), None)

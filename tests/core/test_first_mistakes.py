@@ -185,6 +185,12 @@ def test_a_directory_may_be_a_path_and_is_no_url(tmp_path: Path) -> None:
         CacheLayer(embedder="")
 
 
+def test_a_directory_needs_memory(tmp_path: Path) -> None:
+    """Nothing was kept there, and nothing said so."""
+    with pytest.raises(ConfigurationError, match="max_bytes=0 keeps nothing that it could hold"):
+        CacheLayer(index=tmp_path, policy=Policy(max_bytes=0))
+
+
 async def test_another_model_may_be_named_as_the_first_one_is(tmp_path: Path) -> None:
     """The error asked for a name, and did not take one."""
     async with CacheLayer(embedder=WordEmbedder()) as layer:
