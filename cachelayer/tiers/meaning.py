@@ -146,12 +146,12 @@ class Meaning:
         return slot.resident and now < slot.ends and (oldest is None or now - slot.created <= oldest)
 
     def _served(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
-        landing = self._landing(call, ask, entry)
+        landing = self._landing(ask, entry)
         if landing is not None and ask.decision is not None and ask.decision.shadow:
             self._shadows.check(call, ask)
         return landing
 
-    def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
+    def _landing(self, ask: Ask, entry: Entry) -> Landing | None:
         slot, decision, now = entry.value, ask.decision, self._clock.monotonic()
         if decision is None or not ask.fits(slot):
             return None

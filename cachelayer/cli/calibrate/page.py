@@ -17,6 +17,14 @@ from .choose import reliability
 from .result import Calibrated
 
 BINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 1.01)
+_NOTES = (
+    "All figures are from the held-out part of the trace, which took no part in the choice. The layers processed "
+    "the part before it first, as they would have in service. Hits are net: shadow checks count as calls.",
+    "Intervals are 95 %: Wilson for shares of requests, Clopper-Pearson for errors. Requests of a stream depend on "
+    "each other, so the true intervals are a little wider.",
+    "An error budget (max_error_rate) is a bound that the layer keeps by its own evidence; the error measured on "
+    "your traffic may be smaller or larger, which is why this report exists.",
+)
 
 
 def page(found: Calibrated) -> str:
@@ -37,7 +45,7 @@ def page(found: Calibrated) -> str:
         ),
         *_nearest(found),
         report.section("Every budget", "", _table(found)),
-        report.section("How to read this", "", report.prose(*_notes(found))),
+        report.section("How to read this", "", report.prose(*_NOTES)),
     ]
     return report.page("Calibration", opening(found.trace).replace("\n", ". "), parts)
 
@@ -123,14 +131,3 @@ def _table(found: Calibrated) -> str:
         )
     head = ("error budget", "net hits", "similar", "wrong of them", "checks")
     return report.table(head, rows, numbers=range(1, len(head)))
-
-
-def _notes(found: Calibrated) -> list[str]:
-    return [
-        "All figures are from the held-out part of the trace, which took no part in the choice. The layers processed "
-        "the part before it first, as they would have in service. Hits are net: shadow checks count as calls.",
-        "Intervals are 95 %: Wilson for shares of requests, Clopper-Pearson for errors. Requests of a stream depend on "
-        "each other, so the true intervals are a little wider.",
-        "An error budget (max_error_rate) is a bound that the layer keeps by its own evidence; the error measured on "
-        "your traffic may be smaller or larger, which is why this report exists.",
-    ]

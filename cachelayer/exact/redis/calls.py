@@ -128,7 +128,7 @@ async def call(
     whose connection is missing or broke. The requests do not wait for one another, and those of a STEP travel together;
     `wait` for a connection that is being made.
     """
-    posted: list[tuple[Request, Node, list[asyncio.Future[Any]]] | StoreFault] = []
+    posted: list[tuple[Request, list[asyncio.Future[Any]]] | StoreFault] = []
     for request in requests:
         if posted and len(posted) % STEP == 0:
             await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def call(
 
 async def _post(
     topology: Topology, role: Role, request: Request, wait: bool
-) -> tuple[Request, Node, list[asyncio.Future[Any]]]:
+) -> tuple[Request, list[asyncio.Future[Any]]]:
     node = topology.route(request.name)
     link = node.link(role)
     pipe = await link.ready() if wait else link.need()
@@ -149,11 +149,11 @@ async def _post(
     commands = [MULTI, *request.commands, EXEC] if request.atomic else request.commands
     waiters, futures = _waiters(node, request, len(commands))
     pipe.post(commands, waiters)
-    return request, node, futures
+    return request, futures
 
 
 async def _settle(
-    topology: Topology, role: Role, request: Request, node: Node, futures: list[asyncio.Future[Any]]
+    topology: Topology, role: Role, request: Request, futures: list[asyncio.Future[Any]]
 ) -> Answers:
     try:
         replies = [await future for future in futures]
