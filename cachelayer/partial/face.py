@@ -23,6 +23,7 @@ from ..types import Outcome, Vectors
 from ..wrap.decorator import OfClass
 from ..wrap.options import policy_fields
 from ..wrap.registry import Registry
+from ..wrap.wrapped import Decorator
 from .documents import Getter
 from .graph import Node, Versions, tree
 from .prompts import Prompts
@@ -58,6 +59,10 @@ class Partial:
         """The cached function of that name; None if there is none yet."""
         return self._registry.wrapped.get(name)
 
+    @overload
+    def step(self, name: str, fn: Callable[..., Any], *, version: str = "", **options: Any) -> Any: ...
+    @overload
+    def step(self, name: str, fn: None = None, **options: Any) -> Decorator: ...
     def step(self, name: str, fn: Any = None, *, version: str = "", **options: Any) -> Any:
         """Any step (a reranker, a rewriting of queries) under the same policy; without `fn`, a decorator.
 

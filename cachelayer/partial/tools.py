@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 from ..checks import function, named
 from ..durations import Duration, seconds
@@ -21,6 +21,7 @@ from .schemas import canonical
 
 FOREVER = "30d"
 Keep = Duration | Literal["pure", "never"]
+F = TypeVar("F", bound=Callable[..., Any])
 _SETTLED = {
     "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
     "semantic": "the arguments of a tool are compared exactly: leave it out",
@@ -38,6 +39,19 @@ class Tools:
     def __init__(self, registry: Registry, engine: Engine) -> None:
         self._registry, self._engine = registry, engine
 
+    @overload
+    def __call__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        keep: Keep = "never",
+        name: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        version: str = "",
+        **options: Any,
+    ) -> Any: ...
+    @overload
+    def __call__(self, fn: None = None, *, keep: Keep = "never", **options: Any) -> Callable[[F], F]: ...
     def __call__(
         self,
         fn: Callable[..., Any] | None = None,

@@ -31,6 +31,16 @@ async def stream(prompt: str) -> AsyncIterator[str]:
     yield prompt
 
 
+@layer.tools(keep="10m")
+def price(item: str) -> int:
+    return len(item)
+
+
+@layer.step("rerank", version="2")
+async def rerank(texts: list[str]) -> list[str]:
+    return sorted(texts)
+
+
 class Client:
     @layer.cached(self_key="model")
     async def ask(self, question: str) -> float:
@@ -102,6 +112,10 @@ async def calls() -> None:
         assert_type(chunk, str)
     assert_type(await Client().ask("a"), float)
 
+    assert_type((price("a"), await rerank(["a"])), tuple[int, list[str]])
+    assert_type((await rerank.outcome(["a"])).answer, list[str])
+
+    price(1)  # type: ignore[arg-type]
     await ask(1)  # type: ignore[arg-type]
     await ask("a", modell="b")  # type: ignore[call-arg]
     plain.outcome(2)  # type: ignore[arg-type]
