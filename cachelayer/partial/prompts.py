@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_128_hexdigest
 
 from ..checks import named
 from ..errors import ConfigurationError
 from ..keep.parts import prompt_tag
 from ..path.engine import Engine
 from ..policy import AS_IT_IS
+from ..wrap.naming import fields_of
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]
@@ -30,13 +32,18 @@ class Prompts:
     def template(self, name: str, template: str | Render, *, version: str = "", **options: Any) -> Render:
         """A function of the template's variables, by name, that renders it.
 
-        `template`: text for `str.format`, or a function. A new `version` is a new identity. Whatever is answered with
-        its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name taken.
+        `template`: text for `str.format`, or a function. A new text or `version` is a new identity. Whatever is
+        answered with its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name
+        taken and for what is no template.
         """
         named("name", name)
         if not (isinstance(template, str) or callable(template)):
             raise ConfigurationError("template", template, "give text for str.format, or a function")
-        made = template.format if isinstance(template, str) else template
+        made: Render
+        if isinstance(template, str):
+            made, version = template.format, f"{version} {_text_id(template)}"
+        else:
+            made = template
 
         def render(*variables: Any) -> str:  # names and values in turn: each is an argument of its own
             self._engine.noting.note([prompt_tag(name)])
@@ -80,3 +87,11 @@ class Prompts:
     def count(self, text: str) -> int:
         """How many tokens a text takes."""
         return len(self.ids(text))
+
+
+def _text_id(template: str) -> str:
+    """Tells a template's text from others. Raises ConfigurationError if its variables cannot be given by name."""
+    for field in fields_of("template", template):
+        if not field or field[0].isdigit():
+            raise ConfigurationError("template", template, "name each variable, as in {question}")
+    return xxh3_128_hexdigest(template.encode("utf-8", "surrogatepass"))

@@ -217,7 +217,7 @@ def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
     known = signature_of(fn).parameters
     extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for tag in tags:
-        for field in _fields(tag, tag):
+        for field in fields_of("tags", tag):
             first = field.replace("[", ".").partition(".")[0]
             if first not in known and not extra:
                 raise ConfigurationError(
@@ -225,14 +225,17 @@ def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
                 )
 
 
-def _fields(template: str, tag: str) -> Iterator[str]:
-    """The fields that a tag's template names, also inside format specifications."""
+def fields_of(setting: str, template: str, within: str | None = None) -> Iterator[str]:
+    """The fields that a template (or what it has `within` a field) names, also inside format specifications.
+
+    Raises ConfigurationError, for `setting`, for what is no template.
+    """
     try:
-        parts = list(string.Formatter().parse(template))
+        parts = list(string.Formatter().parse(template if within is None else within))
     except ValueError as fault:
         remedy = f"it is not a template ({fault}); write a brace that stands for itself twice: {{{{ or }}}}"
-        raise ConfigurationError("tags", tag, remedy) from None
+        raise ConfigurationError(setting, template, remedy) from None
     for _, field, form, _ in parts:
         if field is not None:
             yield field
-            yield from _fields(form or "", tag)
+            yield from fields_of(setting, template, form or "")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.testing import WordEmbedder
 
 
 class Tone(enum.Enum):
@@ -48,6 +50,20 @@ def test_variables_of_a_prompt_that_are_written_otherwise_are_others(other: Any)
     tell = CacheLayer(semantic=False).prompts.template("tone", "Be {tone}, {name}")
     for tone in (Tone.DRY, other):
         assert tell(tone=tone, name="Ann") == tell(name="Ann", tone=tone) == f"Be {tone}, Ann"
+
+
+async def test_an_edited_text_is_another_prompt_whatever_was_kept_of_the_old_one(tmp_path: Path) -> None:
+    for text in ("Be short. {question}", "Be kind. {question}"):
+        layer = CacheLayer(index=tmp_path, embedder=WordEmbedder())
+        render = layer.prompts.template("answer", text, version="1")
+        async with layer:
+            assert render(question="why?") == text.format(question="why?")
+
+
+@pytest.mark.parametrize("text", ["Hello {", "{} asks", "{0} asks", "{name:{}}"])
+def test_a_text_whose_variables_cannot_be_given_is_no_template(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^template="):
+        CacheLayer(semantic=False).prompts.template("hello", text)
 
 
 def test_variables_are_one_rendering_in_whatever_order_they_are_given() -> None:
