@@ -33,8 +33,8 @@ class Prompts:
         """A function of the template's variables, by name, that renders it.
 
         `template`: text for `str.format`, or a function. A new text or `version` is a new identity. Whatever is
-        answered with its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name
-        taken and for what is no template.
+        answered with its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for the name
+        of another function and for what is no template.
         """
         named("name", name)
         if not (isinstance(template, str) or callable(template)):
@@ -50,7 +50,7 @@ class Prompts:
             return made(**dict(zip(variables[::2], variables[1::2], strict=True)))
 
         options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
-        cached = self._registry.wrap(render, options=options, wire=False)
+        cached = self._registry.wrap(render, options=options, wire=False, owner=template, named=False)
 
         def rendered(**variables: Any) -> str:
             with self._engine.noting.step(self._engine.keeper.epoch, pure=True):
@@ -73,7 +73,7 @@ class Prompts:
 
         fixed = {"semantic": False, "name": f"tokens:{name}"}
         options = {"ttl": TTL, "normalize": AS_IT_IS, **options, **fixed}
-        self._ids = self._registry.wrap(ids, options=options, wire=False)
+        self._ids = self._registry.wrap(ids, options=options, wire=False, owner=encode, named=False)
 
     def ids(self, text: str) -> NDArray[np.int32]:
         """(n,) int32 token ids. Raises ConfigurationError before `tokenizer` was given."""

@@ -13,7 +13,7 @@ from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
 from ..keep.parts import Noting, tool_tag
 from ..path.engine import Engine
-from ..signatures import signature_of
+from ..signatures import signature_of, text_of
 from ..wrap.decorator import kind_of
 from ..wrap.options import policy_fields, refuse
 from ..wrap.registry import Registry
@@ -105,7 +105,8 @@ class Tools:
         noted = _noting(fn, self._engine, tool.name)
         ttl = FOREVER if keep == "pure" else keep
         options = {**options, "semantic": False, "ttl": ttl, "name": f"tool:{tool.name}"}
-        return self._registry.wrap(noted, options=options, wire=False)
+        named = tool.name != text_of(tool.fn, "__name__")
+        return self._registry.wrap(noted, options=options, wire=False, owner=tool.fn, named=named)
 
     def ran(self, name: str) -> None:
         """The answer that is being made here used a tool that is not kept."""
@@ -133,7 +134,7 @@ class _Tool:
         schema: Mapping[str, Any] | None,
         options: dict[str, Any],
     ) -> None:
-        self.name, self.keep, self._fn, self._schema, self._tools = name, keep, fn, schema, tools
+        self.name, self.keep, self.fn, self._schema, self._tools = name, keep, fn, schema, tools
         self.awaited = kind_of(fn) == "coroutine"
         self._parameters = signature_of(fn).parameters.values()
         self.cached: Any = None if keep == "never" else tools.cached(self, self._run(), keep, options)
@@ -141,7 +142,7 @@ class _Tool:
     def held(self) -> Any:
         """What users hold: a function that whoever reads names, signatures and docstrings takes for the tool's own."""
         call: Any = self._kept() if self.cached is not None else self._always()
-        functools.update_wrapper(call, self._fn, updated=())
+        functools.update_wrapper(call, self.fn, updated=())
         call.__name__, call.name, call.keep, call.cached = self.name, self.name, self.keep, self.cached
         call.runs = 0
         """Calls that went past the cache because the tool is kept 'never'."""
@@ -151,7 +152,7 @@ class _Tool:
         def call(*args: Any, **arguments: Any) -> Any:
             me.runs += 1
             self._tools.ran(self.name)
-            return self._fn(*args, **arguments)
+            return self.fn(*args, **arguments)
 
         async def later(*args: Any, **arguments: Any) -> Any:
             return await call(*args, **arguments)
@@ -203,7 +204,7 @@ class _Tool:
         return placed
 
     def _run(self) -> Callable[..., Any]:
-        fn, unnamed = self._fn, [one.name for one in self._parameters if one.kind is one.POSITIONAL_ONLY]
+        fn, unnamed = self.fn, [one.name for one in self._parameters if one.kind is one.POSITIONAL_ONLY]
 
         def now(arguments: dict[str, Any]) -> Any:
             first = [arguments[name] for name in unnamed if name in arguments]

@@ -23,8 +23,10 @@ def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
     module or class defines it in the same place.
 
     A method of another object of the class does so if it is `declared` what of the object is part of the key. Functions
-    inside functions never do: there may be many of them at a time, by design.
+    inside functions never do: there may be many of them at a time, by design. A text replaces a text.
     """
+    if isinstance(fn, str):
+        return isinstance(before, str)
     new, old = (_method(fn), _method(before)) if declared else (None, None)
     if new is not None and old is not None and new[0] == old[0]:
         fn, before = new[1], old[1]
@@ -59,7 +61,7 @@ def apart(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, An
 
 
 def _function(fn: Any) -> Any:
-    method = _method(fn)
+    method = None if isinstance(fn, str) else _method(fn)
     return fn if method is None else method[1]
 
 

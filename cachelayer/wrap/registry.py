@@ -65,6 +65,8 @@ class Registry:
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
         """What was first wrapped under each name, and its options."""
+        self._owners: dict[str, Any] = {}
+        """What was last wrapped under each name, as its owner gave it."""
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._warned, self._own_tier = wrapped, False, own_tier
 
@@ -73,8 +75,14 @@ class Registry:
         """The highest bound on wrong answers that the layer or any of its functions allows."""
         return max([self._policy.max_error_rate, *(f.policy.max_error_rate for f in self.functions.values())])
 
-    def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
-        """The cached callable. Raises ConfigurationError naming option, value and remedy."""
+    def wrap(
+        self, fn: Any, *, options: dict[str, Any], wire: bool, owner: Any = None, named: bool | None = None
+    ) -> Any:
+        """The cached callable. Raises ConfigurationError naming option, value and remedy.
+
+        `owner`: what the owner gave, where `fn` was made of that; `named`: whether they also gave the name. These tell
+        what is defined again.
+        """
         if isinstance(fn, classmethod | staticmethod):
             made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
             return made(self.wrap(fn.__func__, options=options, wire=wire))
@@ -85,7 +93,8 @@ class Registry:
         check(own)
         fields = policy_fields(options)
         kind = decorator.kind_of(fn)
-        function = self._function(fn, kind, fields, own, wire)
+        again = (fn if owner is None else owner, bool(own.get("name")) if named is None else named)
+        function = self._function(fn, kind, fields, own, wire, again)
         handle = (PlainHandle if function.plain else Handle)(
             function,
             self._engine,
@@ -119,15 +128,22 @@ class Registry:
         return "give a callable: a function, or a method as in wrap(client.ask)"
 
     def _function(
-        self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool
+        self,
+        fn: Any,
+        kind: str,
+        fields: dict[str, Any],
+        options: dict[str, Any],
+        wire: bool,
+        again: tuple[Any, bool],
     ) -> Function:
         name = options.get("name") or name_of(fn)
-        before, given = self.functions.get(name), {**fields, **options}
+        before, given, (owner, named) = self.functions.get(name), {**fields, **options}, again
         if before is not None:
-            self._check_again(fn, before.fn, name, options)
+            known = declared(fn, options) if owner is fn else None
+            self._check_again(owner, self._owners[name], name, known, named)
         options = with_given(fn, with_receiver(fn, options))
         policy = self._policy.override(**fields)
-        version = "" if before is None else apart(fn, given, self._first[name])
+        version = "" if before is None else apart(owner, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
@@ -152,7 +168,8 @@ class Registry:
         )
         if before is not None:
             function.stats = before.stats
-        self._first.setdefault(name, (fn, given))
+        self._first.setdefault(name, (owner, given))
+        self._owners[name] = owner
         self.functions[name] = function
         if function.own is not None:
             self._engine.tiers.join(function.own)
@@ -160,9 +177,9 @@ class Registry:
         return function
 
     @staticmethod
-    def _check_again(fn: Any, before: Any, name: str, options: dict[str, Any]) -> None:
-        known, named = declared(fn, options), bool(options.get("name"))
-        if defined_again(fn, before, named=named, declared=known):
+    def _check_again(fn: Any, before: Any, name: str, known: bool | None, named: bool) -> None:
+        """`known`: whether it is declared what of a method's object is part of the key; None where that cannot be."""
+        if defined_again(fn, before, named=named, declared=known is True):
             return
         if fn is before:
             remedy = (
@@ -170,7 +187,7 @@ class Registry:
             )
             raise ConfigurationError("name", name, remedy)
         remedy = "give another name=, or wrap a function once instead of wherever it is called"
-        if not known and defined_again(fn, before, named=named, declared=True):
+        if known is False and defined_again(fn, before, named=named, declared=True):
             remedy = (
                 "it is a method of another object; say with self_key= on which of its attributes the answers depend"
                 " (share_self=True: on none), or give another name="

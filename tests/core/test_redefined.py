@@ -50,6 +50,29 @@ async def test_a_cell_that_is_run_again_keeps_its_answers(notebook: Any) -> None
     assert notebook("").layer.stats()["functions"]["a_notebook.ask"]["backend_calls"] == 1
 
 
+async def test_a_cell_of_tools_and_prompts_may_be_run_again_and_be_edited(notebook: Any) -> None:
+    """It was refused: another function was wrapped under the name."""
+    cell = """
+@layer.tools(keep="1m")
+def price(item: str) -> str:
+    calls.append(item)
+    return f"{item} costs 3"
+
+def encode(text):
+    return [3]
+
+hello = layer.prompts.template("hello", "Hello {name}")
+layer.prompts.tokenizer(encode, name="words")
+"""
+    for _ in range(2):
+        seen = notebook(cell)
+        assert (seen.price("lamp"), seen.hello(name="Ann")) == ("lamp costs 3", "Hello Ann")
+        assert seen.layer.prompts.ids("lamp").tolist() == [3] and seen.calls == ["lamp"]
+    seen = notebook(cell.replace("3", "4").replace("Hello", "Hi"))
+    assert (seen.price("lamp"), seen.hello(name="Ann")) == ("lamp costs 4", "Hi Ann")
+    assert seen.layer.prompts.ids("lamp").tolist() == [4] and seen.calls == ["lamp"] * 2
+
+
 async def test_limits_of_its_own_are_those_of_the_one_before(notebook: Any) -> None:
     cell = CELL.replace("@layer.cached", "@layer.cached(max_item_bytes=4096, max_bytes=1 << 20)")
     sources = [(await notebook(cell).ask.outcome("a")).source for _ in range(3)]
