@@ -98,7 +98,11 @@ class Upkeep:
     async def change_model(self, embedder: Embedder, decider: Decider) -> int:
         """See `CacheLayer.change_model`."""
         tiers = self._engine.tiers
-        if tiers.similar is None or tiers.similar.state is not State.READY:
+        if tiers.similar is None:
+            raise ConfigurationError(
+                "embedder", embedder, "this layer is exact only, and has no model to change"
+            )
+        if tiers.similar.state is not State.READY:
             raise ConfigurationError(
                 "embedder", embedder, "the similar tier does not serve: await layer.start() first"
             )

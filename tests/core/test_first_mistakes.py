@@ -191,6 +191,12 @@ def test_a_directory_needs_memory(tmp_path: Path) -> None:
         CacheLayer(index=tmp_path, policy=Policy(max_bytes=0))
 
 
+async def test_an_exact_layer_has_no_model_to_change() -> None:
+    """It was told to start first."""
+    with pytest.raises(ConfigurationError, match="this layer is exact only"):
+        await CacheLayer(semantic=False).change_model(WordEmbedder())
+
+
 async def test_another_model_may_be_named_as_the_first_one_is(tmp_path: Path) -> None:
     """The error asked for a name, and did not take one."""
     async with CacheLayer(embedder=WordEmbedder()) as layer:
