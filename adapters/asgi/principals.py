@@ -26,6 +26,8 @@ from cachelayer.types import Reason
 HttpScope = Mapping[str, Any]
 CREDENTIALS = (b"authorization", b"cookie", b"api-key", b"x-api-key")
 """Request headers by which callers are told apart."""
+_PUBLIC = re.compile(rb"\s*(-----BEGIN|ssh-|ecdsa-)")
+"""What holds a public key: taken for a secret, it would let anybody sign tokens (RFC 8725, section 3.1)."""
 _NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -105,6 +107,11 @@ def JwtClaim(
         raise ConfigurationError("key", unquoted(key), "give what tokens are signed with, as text or bytes")
     if len(secret) < 32:
         raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
+    if _PUBLIC.match(secret):
+        remedy = (
+            "give the secret of HS256 and its like; tokens of RS256 and others are for a callable of your own"
+        )
+        raise ConfigurationError("key", "a key or certificate that is no secret", remedy)
     return _Claim(claim, secret, header_name("header", header), now or time.time)
 
 

@@ -68,3 +68,13 @@ def test_a_key_that_is_none_is_told_by_its_kind_alone() -> None:
     for key, kind in ((None, "NoneType"), ({"k": "hunter2"}, "dict")):
         with pytest.raises(ConfigurationError, match=f"^key=<{kind}>: give what tokens are signed with"):
             JwtClaim("org", key=key)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "begin", ["-----BEGIN PUBLIC KEY-----\n", "-----BEGIN CERTIFICATE-----\n", "ssh-rsa "]
+)
+def test_a_public_key_is_no_secret(begin: str) -> None:
+    """Whoever had it, as anybody may, could sign tokens of any tenant."""
+    with pytest.raises(ConfigurationError, match=r"^key=.* tokens of RS256") as raised:
+        JwtClaim("org", key=begin + "MIIB" * 20)
+    assert "MIIB" not in str(raised.value)
