@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, overload
 
@@ -12,6 +13,7 @@ from ..durations import Duration, seconds
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
 from ..keep.parts import Noting, tool_tag
+from ..keep.scope import Scope, enclosing
 from ..path.engine import Engine
 from ..signatures import signature_of, text_of
 from ..wrap.decorator import kind_of
@@ -19,6 +21,11 @@ from ..wrap.options import policy_fields, refuse
 from ..wrap.registry import Registry
 from .schemas import canonical
 
+_log = logging.getLogger("cachelayer")
+_UNDONE = (
+    "tool %s runs within a cached function, whose hits will not run it: cache the steps around it, or say by keep= for "
+    "how long its result holds if it only reads"
+)
 FOREVER = "30d"
 Keep = Duration | Literal["pure", "never"]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,6 +45,8 @@ class Tools:
 
     def __init__(self, registry: Registry, engine: Engine) -> None:
         self._registry, self._engine = registry, engine
+        self._told: set[str] = set()
+        """Tools of which the log has said that they run within what is cached."""
 
     @overload
     def __call__(
@@ -110,6 +119,9 @@ class Tools:
 
     def ran(self, name: str) -> None:
         """The answer that is being made here used a tool that is not kept."""
+        if name not in self._told and enclosing(self.noting.scope.get() or Scope()) is not None:
+            self._told.add(name)
+            _log.warning(_UNDONE, name)
         self._engine.noting.note([tool_tag(name)], self.epoch)
 
     @property

@@ -16,6 +16,27 @@ def test_an_option_that_is_misspelled_is_refused_of_a_tool_that_is_never_kept_to
         layer.retrieval(lambda query: [], corpsu="help")
 
 
+async def test_a_tool_that_acts_within_what_is_cached_is_told_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What it did was not done again on a hit, and nothing said so."""
+    layer, ordered = CacheLayer(semantic=False), []
+    order = layer.tools(lambda item: ordered.append(item), name="order")
+
+    @layer.cached
+    async def turn(item: str) -> str:
+        order(item)
+        return f"{item} ordered"
+
+    order("lamp")
+    with layer.scope():
+        order("lamp")
+    assert not caplog.records
+    assert [await turn(item) for item in ("hub", "hub", "latch")] == ["hub ordered"] * 2 + ["latch ordered"]
+    assert ordered == ["lamp", "lamp", "hub", "latch"]
+    assert [one.message[:40] for one in caplog.records] == ["tool order runs within a cached function"]
+
+
 async def test_tools_and_steps_are_decorators_too() -> None:
     layer, sent = CacheLayer(semantic=False), []
 
