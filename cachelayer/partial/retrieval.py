@@ -71,7 +71,8 @@ class Retrieval(Undivided):
         named("k", k)
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions
-        name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"
+        own = options.pop("name", None)
+        name = own or f"retrieval:{corpus}:{name_of(fn)}"
         self._reading = Reading(name, *fields)
         self._signature = signature_of(fn)
         self._limited = k in self._signature.parameters
@@ -87,7 +88,7 @@ class Retrieval(Undivided):
             "ignore": [*strings("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
             "view": self._view,
         }
-        self.cached = registry.wrap(self._fetching(), options=options, wire=False)
+        self.cached = registry.wrap(self._fetching(), options=options, wire=False, owner=fn, named=bool(own))
         self.handle: Handle = self.cached.handle
         on = self._limited and self.handle.function.similar and self.handle.function.own is None
         self.wide = Wide(wide, on=on, reading=self._reading, engine=engine, tags=self._tags)

@@ -73,6 +73,19 @@ layer.prompts.tokenizer(encode, name="words")
     assert seen.layer.prompts.ids("lamp").tolist() == [4] and seen.calls == ["lamp"] * 2
 
 
+async def test_a_cell_that_wraps_what_another_cell_defines_may_be_run_again(notebook: Any) -> None:
+    notebook("""
+def search(query):
+    return [{"id": query}]
+
+def price(item):
+    return len(item)
+""")
+    for _ in range(2):
+        seen = notebook('retrieve, ask = layer.retrieval(search), layer.tools(price, keep="1m")')
+        assert (await seen.retrieve("a"), seen.ask("lamp")) == ([{"id": "a"}], 4)
+
+
 async def test_limits_of_its_own_are_those_of_the_one_before(notebook: Any) -> None:
     cell = CELL.replace("@layer.cached", "@layer.cached(max_item_bytes=4096, max_bytes=1 << 20)")
     sources = [(await notebook(cell).ask.outcome("a")).source for _ in range(3)]
