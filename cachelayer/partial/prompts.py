@@ -16,6 +16,7 @@ from ..keep.parts import prompt_tag
 from ..path.engine import Engine
 from ..policy import AS_IT_IS
 from ..wrap.naming import fields_of
+from ..wrap.redefined import Origin
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]
@@ -50,7 +51,7 @@ class Prompts:
             return made(**dict(zip(variables[::2], variables[1::2], strict=True)))
 
         options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
-        cached = self._registry.wrap(render, options=options, wire=False, owner=template, named=False)
+        cached = self._registry.wrap(render, options=options, wire=False, origin=Origin(template, False))
 
         def rendered(**variables: Any) -> str:
             with self._engine.noting.step(self._engine.keeper.epoch, pure=True):
@@ -73,7 +74,7 @@ class Prompts:
 
         fixed = {"semantic": False, "name": f"tokens:{name}"}
         options = {"ttl": TTL, "normalize": AS_IT_IS, **options, **fixed}
-        self._ids = self._registry.wrap(ids, options=options, wire=False, owner=encode, named=False)
+        self._ids = self._registry.wrap(ids, options=options, wire=False, origin=Origin(encode, False))
 
     def ids(self, text: str) -> NDArray[np.int32]:
         """(n,) int32 token ids. Raises ConfigurationError before `tokenizer` was given."""

@@ -25,6 +25,7 @@ from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
 from ..wrap.naming import is_method, name_of
 from ..wrap.options import refuse
+from ..wrap.redefined import Origin
 from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading
@@ -88,7 +89,9 @@ class Retrieval(Undivided):
             "ignore": [*strings("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
             "view": self._view,
         }
-        self.cached = registry.wrap(self._fetching(), options=options, wire=False, owner=fn, named=bool(own))
+        self.cached = registry.wrap(
+            self._fetching(), options=options, wire=False, origin=Origin(fn, bool(own))
+        )
         self.handle: Handle = self.cached.handle
         on = self._limited and self.handle.function.similar and self.handle.function.own is None
         self.wide = Wide(wide, on=on, reading=self._reading, engine=engine, tags=self._tags)
@@ -207,9 +210,7 @@ class Retrieval(Undivided):
 
         def run(args: Any, kwargs: Any) -> Any:
             result = fn(*args, **kwargs)
-            return (
-                list(result) if isinstance(result, Iterator) else result
-            )  # a generator works where it is read
+            return list(result) if isinstance(result, Iterator) else result  # it works where it is read
 
         async def ask(args: Any, kwargs: Any) -> list[Any]:
             result = fn(*args, **kwargs) if awaited else await offload(functools.partial(run, args, kwargs))

@@ -18,6 +18,7 @@ from ..path.engine import Engine
 from ..signatures import signature_of, text_of
 from ..wrap.decorator import kind_of
 from ..wrap.options import policy_fields, refuse
+from ..wrap.redefined import Origin
 from ..wrap.registry import Registry
 from .schemas import canonical
 
@@ -115,7 +116,7 @@ class Tools:
         ttl = FOREVER if keep == "pure" else keep
         options = {**options, "semantic": False, "ttl": ttl, "name": f"tool:{tool.name}"}
         named = tool.name != text_of(tool.fn, "__name__")
-        return self._registry.wrap(noted, options=options, wire=False, owner=tool.fn, named=named)
+        return self._registry.wrap(noted, options=options, wire=False, origin=Origin(tool.fn, named))
 
     def ran(self, name: str) -> None:
         """The answer that is being made here used a tool that is not kept."""

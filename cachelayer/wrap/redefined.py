@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import count
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import xxhash
 
@@ -18,7 +18,14 @@ _ATOMS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis))
 _unlike = count()
 
 
-def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
+class Origin(NamedTuple):
+    """What the owner gave to be wrapped, a text for a prompt's template, and whether they also gave its name."""
+
+    fn: Any
+    named: bool
+
+
+def defined_again(fn: Any, named: bool, before: Any, *, declared: bool) -> bool:
     """Whether `fn` replaces `before`, which has the same name: it is the same function and nobody `named` it, or a
     module or class defines it in the same place.
 

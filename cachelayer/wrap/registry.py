@@ -35,7 +35,7 @@ from .naming import (
     with_receiver,
 )
 from .options import OPTIONS, check, policy_fields
-from .redefined import apart, defined_again
+from .redefined import Origin, apart, defined_again
 
 _log = logging.getLogger("cachelayer")
 STREAM = "\0stream"
@@ -65,8 +65,8 @@ class Registry:
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
         """What was first wrapped under each name, and its options."""
-        self._owners: dict[str, Any] = {}
-        """What was last wrapped under each name, as its owner gave it."""
+        self._last: dict[str, Any] = {}
+        """What was last wrapped under each name."""
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._warned, self._own_tier = wrapped, False, own_tier
 
@@ -75,13 +75,10 @@ class Registry:
         """The highest bound on wrong answers that the layer or any of its functions allows."""
         return max([self._policy.max_error_rate, *(f.policy.max_error_rate for f in self.functions.values())])
 
-    def wrap(
-        self, fn: Any, *, options: dict[str, Any], wire: bool, owner: Any = None, named: bool | None = None
-    ) -> Any:
+    def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool, origin: Origin | None = None) -> Any:
         """The cached callable. Raises ConfigurationError naming option, value and remedy.
 
-        `owner`: what the owner gave, where `fn` was made of that; `named`: whether they also gave the name. These tell
-        what is defined again.
+        `origin`: what the owner gave, where `fn` and its name were made of that.
         """
         if isinstance(fn, classmethod | staticmethod):
             made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
@@ -93,8 +90,7 @@ class Registry:
         check(own)
         fields = policy_fields(options)
         kind = decorator.kind_of(fn)
-        again = (fn if owner is None else owner, bool(own.get("name")) if named is None else named)
-        function = self._function(fn, kind, fields, own, wire, again)
+        function = self._function(fn, kind, fields, own, wire, origin or Origin(fn, bool(own.get("name"))))
         handle = (PlainHandle if function.plain else Handle)(
             function,
             self._engine,
@@ -134,16 +130,16 @@ class Registry:
         fields: dict[str, Any],
         options: dict[str, Any],
         wire: bool,
-        again: tuple[Any, bool],
+        origin: Origin,
     ) -> Function:
         name = options.get("name") or name_of(fn)
-        before, given, (owner, named) = self.functions.get(name), {**fields, **options}, again
+        before, given = self.functions.get(name), {**fields, **options}
         if before is not None:
-            known = declared(fn, options) if owner is fn else None
-            self._check_again(owner, self._owners[name], name, known, named)
+            known = declared(fn, options) if origin.fn is fn else None
+            self._check_again(origin, self._last[name], name, known)
         options = with_given(fn, with_receiver(fn, options))
         policy = self._policy.override(**fields)
-        version = "" if before is None else apart(owner, given, self._first[name])
+        version = "" if before is None else apart(origin.fn, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
@@ -168,8 +164,8 @@ class Registry:
         )
         if before is not None:
             function.stats = before.stats
-        self._first.setdefault(name, (owner, given))
-        self._owners[name] = owner
+        self._first.setdefault(name, (origin.fn, given))
+        self._last[name] = origin.fn
         self.functions[name] = function
         if function.own is not None:
             self._engine.tiers.join(function.own)
@@ -177,17 +173,17 @@ class Registry:
         return function
 
     @staticmethod
-    def _check_again(fn: Any, before: Any, name: str, known: bool | None, named: bool) -> None:
+    def _check_again(origin: Origin, before: Any, name: str, known: bool | None) -> None:
         """`known`: whether it is declared what of a method's object is part of the key; None where that cannot be."""
-        if defined_again(fn, before, named=named, declared=known is True):
+        if defined_again(*origin, before, declared=known is True):
             return
-        if fn is before:
+        if origin.fn is before:
             remedy = (
                 "it is wrapped under it already: make it once and use that everywhere, or give another name="
             )
             raise ConfigurationError("name", name, remedy)
         remedy = "give another name=, or wrap a function once instead of wherever it is called"
-        if known is False and defined_again(fn, before, named=named, declared=True):
+        if known is False and defined_again(*origin, before, declared=True):
             remedy = (
                 "it is a method of another object; say with self_key= on which of its attributes the answers depend"
                 " (share_self=True: on none), or give another name="
