@@ -30,14 +30,12 @@ _UNDONE = (
 FOREVER = "30d"
 Keep = Duration | Literal["pure", "never"]
 F = TypeVar("F", bound=Callable[..., Any])
+_OF_OBJECTS = "give each object's method as a tool of its own: tools(shop.price, name='price')"
 _SETTLED = {
     "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
     "semantic": "the arguments of a tool are compared exactly: leave it out",
     "ignore": "give key=, a function of the arguments as one dict: key=lambda arguments: arguments['city']",
-    **dict.fromkeys(
-        ("self_key", "share_self"),
-        "give each object's method as a tool of its own: tools(shop.price, name='price')",
-    ),
+    **dict.fromkeys(("self_key", "share_self"), _OF_OBJECTS),
 }
 
 
@@ -198,10 +196,11 @@ class _Tool:
             try:
                 argument(value)
             except (NotKeyable, RecursionError) as fault:
+                plainly = "give the tool plain values, or keep='never'"
                 raise ConfigurationError(
                     f"{self.name}({name})",
                     type(value).__qualname__,
-                    f"it cannot be compared ({fault}): give the tool plain values, or keep='never'",
+                    f"it cannot be compared ({fault}): {_OF_OBJECTS if name == 'self' else plainly}",
                 ) from None
         return arguments
 

@@ -16,6 +16,24 @@ def test_an_option_that_is_misspelled_is_refused_of_a_tool_that_is_never_kept_to
         layer.retrieval(lambda query: [], corpsu="help")
 
 
+def test_a_tool_that_is_a_method_is_told_to_be_that_of_an_object() -> None:
+    layer = CacheLayer(semantic=False)
+
+    class Shop:
+        @layer.tools(keep="1m")
+        def price(self, item: str) -> int:
+            return len(item)
+
+        def stock(self, item: str) -> int:
+            return 3
+
+    with pytest.raises(ConfigurationError, match=r"tools\(shop\.price"):
+        Shop().price("lamp")
+    with pytest.raises(ConfigurationError, match=r"tools\(shop\.price"):
+        layer.tools(Shop.stock, keep="1m", self_key="name")
+    assert layer.tools(Shop().stock, keep="1m")("lamp") == 3
+
+
 async def test_a_tool_that_acts_within_what_is_cached_is_told_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
