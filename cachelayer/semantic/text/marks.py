@@ -22,13 +22,13 @@ _LETTERED: Final = "".join(
 """Vowels of Hindi, Bengali and Tamil, tones of Thai, points of Hebrew and Arabic. Emoji have marks further on."""
 AND_MARKS: Final = f"(?:[{_LETTERED}][^\\W_]*)*"
 """What goes on a word of `[^\\W_]*`: to a pattern these are no letters, and 'boy' and 'girl' differ in one alone."""
-_HINTS: Final = ("(", "[", "{", "\\", " -", "--", " .", "\n ", "\n\t", ")", "]", "}")
+_HINTS: Final = ("(", "[", "{", "\\", " -", "--", " .", "\n ", "\n\t", ")", "]", "}", ".*", "*.", "/*")
 _FORMAL: Final = re.compile(
     r"[\[\]{}\\]"  # lists, patterns, objects, escapes
     r"|[\w)]\((?!e?s\))|\(\)"  # a call, but not "item(s)"
     r"|^-{1,2}[^\W\d]"  # an option
     r"|^\(*[^\W\d]\w*--[;)]*$"  # one less
-    r"|^\.\.(?!\.)|^\.[^\W\d]"  # a folder or a file
+    r"|^\.\.(?!\.)|^\.[^\W\d]|\*\.[\w*]|[./]\*"  # a folder or a file, or many: '*.o' is not '* .o'
     r"|^[^\w\s]*[:;=]['-]?[(/|]+[^\w\s]*$"  # a sad face
 )
 _FORMULA: Final = re.compile(r"[+*^=<>]| / |(?<!\w)\w\)* - \(*\w(?!\w)")
@@ -36,6 +36,8 @@ _ROW: Final = re.compile(
     r"(?<!\S)(?!\d+ \* \d+(?! ?[\d*]))(?:[\d*?/,.:#-]*[\d*][\d*?/,.:#-]* +){2,}[\d*?/,.:#-]*[\d*](?![^\s.,;:!?`])"
 )
 _ROUND: Final = re.compile(r"[()]")
+_PLACED: Final = re.compile(r"[/*~]")
+"""In a command it matters which word these stand at: 'rm -r build/' is not 'rm -r build /'."""
 _QUOTES: Final = "\"'\u2018\u2019\u201c\u201d"
 _ENDS: Final = f".,;:!?{_QUOTES}"
 
@@ -105,6 +107,8 @@ def formal(text: str) -> str:
     kept = [
         _bare(chunk) for chunk in text.split() if _FORMAL.search(chunk) or (sums and _ROUND.search(chunk))
     ]
+    if kept and _PLACED.search(text):
+        kept += [_bare(chunk) for chunk in text.split() if _PLACED.search(chunk)]
     if "\n " in text or "\n\t" in text:
         kept.append(_indents(text))
     return " ".join(kept)
