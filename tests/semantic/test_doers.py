@@ -20,6 +20,8 @@ from cachelayer.semantic.text.words import words
     ("May the tenant sue the landlord?", "can a landlord sue his tenant"),
     ("My dog bit the neighbour, what now?", "The neighbour bit my dog, what should I do?"),
     ("How does inflation drive wages?", "In what way do wages drive inflation?"),
+    ("Is an owner able to read a guest's notes?", "Can a guest read the notes of an owner?"),
+    ("In which cases is a tenant able to sue a landlord?", "When can a landlord sue a tenant?"),
 )
 def test_who_does_it_elsewhere_is_done_to(one: str, other: str) -> None:
     assert apart(doers, one, other)
@@ -30,6 +32,9 @@ def test_who_does_it_elsewhere_is_done_to(one: str, other: str) -> None:
     ("How many times has Ajax beaten Porto?", "How often has Ajax beaten Porto?"),
     ("Why did Sparta attack Athens?", "Why was Athens attacked by Sparta?"),
     ("When did Ann marry Bob?", "When did Bob marry Ann?"),
+    ("Is an owner able to read a guest's notes?", "Can the notes of a guest be read by an owner?"),
+    ("Is a car allowed in the park?", "Does the park allow cars?"),
+    ("Why does my game crash after the update?", "Why does the update crash my game?"),
     ("What is the shipping cost for Norway?", "How much does Norway shipping cost?"),
     (
         "Tell me of the river in North America and Central America",

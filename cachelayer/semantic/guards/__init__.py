@@ -12,6 +12,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   acts            orders with another verb
   agents          who acts: I / you or others
   amounts         how much, how long
+  belongings      things that belong to others of them: two guests, one room / one guest, two rooms
   causes          causes / consequences
   comparisons     longer than a thing / as long as it / shorter
   conditions      condition and consequence exchanged
@@ -38,6 +39,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   pointing        this story / a story
   predicates      to be / to have, to get / to give
   rates           how often
+  replacements    what goes / what comes in its place
   reports         what happened / a question
   searches        searches and orders, of which one says more
   sides           another end or side: start / end, left of / below, 3 m wide / 3 m high

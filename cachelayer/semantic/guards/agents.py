@@ -1,7 +1,8 @@
 """Guard: what I do in one text, you or others do in the other.
 
 'What happens to my data if I cancel' / 'if you cancel', 'can I sell my data' / 'do you sell my data', 'can I see my
-location' / 'can someone see my location'. 'You' may be anybody ('how do you cook rice'), but not beside 'my'.
+location' / 'can someone see my location', 'can my wife use my card' / 'can I use my wife's card'. 'You' may be anybody
+('how do you cook rice'), but not beside 'my'.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from ..text.lexemes import stem
 from ..text.lexicon import FUNCTION_WORDS
 from ..text.signature import Signature
+from .doers import EVEN
 
 _ME: Final = frozenset(("i", "we"))
 _THEM: Final = frozenset(
@@ -35,7 +37,40 @@ _EITHER: Final = frozenset(map(stem, "rent lease hire exchange have get need wan
 
 def agents(a: Signature, b: Signature) -> bool:
     """The same verb, and another one acts."""
-    return _apart(a, b) or _apart(b, a)
+    return _apart(a, b) or _apart(b, a) or _exchanged(a, b) or _exchanged(b, a)
+
+
+def _exchanged(mine: Signature, theirs: Signature) -> bool:
+    """I do it to somebody or with what is theirs in `mine`, and they to me in `theirs`: 'Can I use my wife's card?' /
+    'can my wife use my card?'."""
+    if len(mine.stems ^ theirs.stems) > 1 or mine.content == theirs.content:
+        return False
+    if _ME.isdisjoint(mine.vocabulary) or not _ME.isdisjoint(theirs.vocabulary):
+        return False
+    if "by" in mine.vocabulary or "by" in theirs.vocabulary:
+        return False
+    deeds = _deeds(mine, _ME, _THEM) - EVEN
+    return any(
+        deed in deeds and who in _done_to(mine.words, deed) and not _BESIDE.isdisjoint(theirs.words[at:])
+        for who, deed, at in _acting(theirs)
+    )
+
+
+def _acting(s: Signature) -> Iterator[tuple[str, str, int]]:
+    """Who is named right before what may be done, helping words aside, that, and its place; both as stems."""
+    for at in range(1, len(s.words)):
+        first = at - 1
+        while first > 0 and _skipped(s.words[first]):
+            first -= 1
+        if FUNCTION_WORDS.isdisjoint((s.words[first], s.words[at])):
+            yield stem(s.words[first]), stem(s.words[at]), at
+
+
+def _done_to(words: Sequence[str], deed: str) -> frozenset[str]:
+    """Stems of what follows a deed, but for whom it is done together with: 'travel with my dog'."""
+    stems = [stem(word) for word in words]
+    at = stems.index(deed) + 1
+    return frozenset(stems[at:]) if words[at : at + 1] != ("with",) else frozenset()
 
 
 def _apart(mine: Signature, theirs: Signature) -> bool:

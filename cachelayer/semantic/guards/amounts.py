@@ -30,6 +30,31 @@ def both(a: Signature, b: Signature) -> bool:
     )
 
 
+_WHOLE: Final = frozenset("all every each entire whole".split())
+_PARTS: Final = (("a", "single"), ("only", "one"), ("just", "one"), ("part", "of"), ("half", "of"))
+_FEW: Final = frozenset(("one", "single", "part", "half"))
+
+
+def wholes(a: Signature, b: Signature) -> bool:
+    """'All messages' / 'one message', 'the whole order' / 'part of my order'."""
+    if _WHOLE.isdisjoint(a.vocabulary) == _WHOLE.isdisjoint(b.vocabulary):
+        return False
+    every, one = (b, a) if _WHOLE.isdisjoint(a.vocabulary) else (a, b)
+    if _FEW.isdisjoint(one.vocabulary):
+        return False
+    whole = {thing for at, word in enumerate(every.words) if word in _WHOLE for thing in _things(every, at)}
+    return any(
+        not whole.isdisjoint(_things(one, at))
+        for at, (before, word) in enumerate(pairwise(("", *one.words)))
+        if (before, word) in _PARTS or (word == "one" and before not in _POINTING | {"than"})
+    )
+
+
+def _things(s: Signature, at: int) -> Iterator[str]:
+    """What is named within three words behind."""
+    return (stem(word) for word in s.words[at + 1 : at + 4] if word not in lx.FUNCTION_WORDS)
+
+
 _TIMES: Final = frozenset("second minute hour day week month year".split())
 _LENGTHS: Final = frozenset(word for word, unit in lx.UNITS.items() if unit in _TIMES and len(word) > 1)
 _COUNTED: Final = lx.CARDINALS.keys() | frozenset(("a", "an", "one", "another"))

@@ -1,7 +1,8 @@
 """Guard: something is measured by the same thing in both texts, and otherwise.
 
 'Older than Tom' / 'as old as Tom', 'less time than the first' / 'at least as long as the first', 'before the lunch'
-/ 'after the lunch'. What is measured by a number is compared in `thresholds`.
+/ 'after the lunch', 'is Ann older than Bob' / 'would Bob be older than Ann'. What is measured by a number is compared
+in `thresholds`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def comparisons(a: Signature, b: Signature) -> bool:
     """Both measure something once, by one thing: by more in one text, and by less, or no more, in the other."""
     if _COMPARING.isdisjoint(a.vocabulary) or _COMPARING.isdisjoint(b.vocabulary):
         return False
+    if "than" in a.vocabulary and "than" in b.vocabulary and _traded(a, b):
+        return True
     mine, theirs = list(_measures(a.words)), list(_measures(b.words))
     if len(mine) != 1 or len(theirs) != 1:
         return False
@@ -43,6 +46,25 @@ def comparisons(a: Signature, b: Signature) -> bool:
     if {how, otherwise} in _EQUAL:
         return True
     return how != otherwise and (things[0] in others or others[0] in things)
+
+
+def _traded(a: Signature, b: Signature) -> bool:
+    """'Is A faster than B?' / 'would B be faster than A?'"""
+    (this, more, that), (these, again, those) = _sides(a), _sides(b)
+    crossed = (this - that) & (those - these) and (that - this) & (these - those)
+    return bool(crossed and more & again) and (more ^ again).isdisjoint(THAN)
+
+
+def _sides(s: Signature) -> tuple[set[str], set[str], set[str]]:
+    """Stems of what is said before 'than', the comparatives there, and stems of what is said behind."""
+    at = s.words.index("than")
+    before, behind = ({stem(w) for w in words if _names(w)} for words in (s.words[:at], s.words[at + 1 :]))
+    return before, {w for w in s.words[:at] if w in THAN or w.endswith("er")}, behind
+
+
+def _names(word: str) -> bool:
+    """'Plan A' has 'a' for a name."""
+    return word not in lx.FUNCTION_WORDS or word == "a"
 
 
 def _measures(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:

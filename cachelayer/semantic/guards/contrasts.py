@@ -12,6 +12,11 @@ from ..text.lexemes import stem
 from ..text.lexicon import AUXILIARIES, FUNCTION_WORDS, NEGATIONS
 from ..text.signature import Signature
 
+_DENYING: Final = frozenset(
+    """not never cannot don't doesn't didn't won't can't isn't aren't wasn't weren't couldn't wouldn't shouldn't hasn't
+    haven't hadn't""".split()
+)
+_SUPPOSING: Final = frozenset("or if when yet know sure understand remember find figure".split())
 _JOINING: Final = frozenset("but though although yet and while whereas or".split())
 _APART: Final = frozenset(("not", "without", "no"))
 _HELPING: Final = AUXILIARIES.union(
@@ -31,11 +36,20 @@ def contrasts(a: Signature, b: Signature) -> bool:
             return True
     if _others(a, b) or _others(b, a):
         return True
-    if not a.negations or a.negations != b.negations or a.stems != b.stems:
+    if a.stems != b.stems or not (a.negations or b.negations):
         return False
+    if a.negations != b.negations:
+        return _denied(a) != _denied(b)
     (so, denied), (so_too, denied_too) = _sides(a.words), _sides(b.words)
     mine, theirs = denied - denied_too, denied_too - denied
     return bool(mine and theirs) and mine <= so_too and theirs <= so
+
+
+def _denied(s: Signature) -> bool:
+    """Whether it says that something is not so; 'or not' does not, nor 'I don't know how'."""
+    return (
+        s.negations % 2 > 0 and not s.vocabulary.isdisjoint(_DENYING) and s.vocabulary.isdisjoint(_SUPPOSING)
+    )
 
 
 def _others(a: Signature, b: Signature) -> bool:

@@ -33,6 +33,11 @@ _DONE: Final = frozenset(
 )
 _FACTS: Final = _DONE.union(("do", "does", "should", "must", "shall"))
 """What a question begins with that wants to know; 'can I' may want it done."""
+_WONDERING: Final = frozenset(
+    "is are was were do does did has have who when where why isn't aren't wasn't didn't doesn't".split()
+)
+_LATELY: Final = frozenset(map(stem, ("last", "first", "ever", "already", "yet", "recently", "just")))
+_ENDINGS: Final = ("ing", "ed", "s")
 _POLITE: Final = (("is", "it"), ("is", "there"), ("are", "there"), ("do", "you"), ("would", "you"))
 _OFFERED: Final = REQUESTS.union(("do",))
 _WAYS: Final = frozenset("way ways chance possible possibility option ok okay mind".split())
@@ -89,7 +94,7 @@ def moods(a: Signature, b: Signature) -> bool:
 
 
 def _wants(a: Signature, b: Signature) -> bool:
-    if _shown(a, b):
+    if _shown(a, b) or _plainly(a, b):
         return True
     return a.words[0] not in _NEVER and (_apart(a, b) or _able(a, b) or _makes(a, b))
 
@@ -107,6 +112,22 @@ def _apart(orders: Signature, other: Signature) -> bool:
     if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
         return stem(ordered(orders)) in rooted(other.stems)
     return _wished(orders, other) or (asks in REQUESTS and _of_any(orders, other))
+
+
+def _plainly(orders: Signature, other: Signature) -> bool:
+    """'Call mum' / 'Did mum call?', 'Put tea on the list' / 'Is tea on the list?': with no other word of content."""
+    asks, words = other.words[0], orders.words
+    if orders.question or asks not in _WONDERING or other.words[:2] in _POLITE:
+        return False
+    if (at := told(words)) >= len(words):
+        return False
+    verb, lately = words[at], other.stems - _LATELY
+    root = stem(verb)
+    if verb in NO_VERBS or verb.endswith(_ENDINGS) or not lately <= orders.stems:
+        return False
+    if root not in lately:
+        return asks not in _ASKS and root in orders.stems
+    return "did" in other.vocabulary or (verb not in other.vocabulary and asks in _DONE | _ASKS)
 
 
 def _able(orders: Signature, other: Signature) -> bool:

@@ -72,7 +72,7 @@ def opening(words: Sequence[str]) -> str:
     return _FIRST.get(words[0], "")
 
 
-_MAY: Final = frozenset("may can could allowed permitted able free entitled optionally".split())
+_MAY: Final = frozenset("may can could allowed permitted able free entitled optionally ok okay".split())
 _MUST: Final = frozenset("must have has need needs required obliged obligated supposed".split())
 _BARE: Final = frozenset("may can could must optionally".split())
 """Those that need no 'to' before the verb."""

@@ -15,7 +15,8 @@ from ..text.lexemes import NONE, POSSESSORS, stem
 from ..text.signature import Signature
 from .acts import acts
 from .agents import agents
-from .amounts import both, degrees, spans
+from .amounts import both, degrees, spans, wholes
+from .belongings import belongings
 from .causes import causes
 from .comparisons import comparisons
 from .conditions import conditions, mirrored
@@ -43,6 +44,7 @@ from .plain import Guard
 from .pointing import pointing
 from .predicates import predicates
 from .rates import rates
+from .replacements import replacements
 from .reports import reports
 from .searches import searches
 from .sides import sides
@@ -249,7 +251,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, comparisons, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
     agents, furthered, figures, facets, pointing, sums, reports, kinds, voices, diets, payers, letters, stances,
-    superlatives, switches,
+    superlatives, switches, replacements, belongings, wholes,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

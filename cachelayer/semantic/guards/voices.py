@@ -15,7 +15,7 @@ from ..text.signature import Signature
 from .moods import TELLING
 from .slots import shared
 
-_BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
+BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
 _ASKING: Final = frozenset("do does did don't doesn't didn't will would can could should may must".split())
 _WHO: Final = frozenset("who whom what which".split())
 _PARTICIPLES: Final = ("ed", "en", "wn", "ught", "ld", "nt", "pt", "lt", "id")
@@ -64,7 +64,7 @@ def _in_place(left: Sequence[str], right: Sequence[str]) -> bool:
     left, right = (left, right) if "by" in right else (right, left)
     first, last = shared(left, right)
     does, suffers = left[first : len(left) - last], right[first : len(right) - last]
-    if not 1 <= len(does) <= 2 < len(suffers) <= 4 or suffers[0] not in _BEING or suffers[-1] != "by":
+    if not 1 <= len(does) <= 2 < len(suffers) <= 4 or suffers[0] not in BEING or suffers[-1] != "by":
         return False
     return does[-1][:2] == suffers[-2][:2]  # 'beat', 'beaten'
 
@@ -90,10 +90,10 @@ def _suffers(done: Signature, does: Signature) -> bool:
     if (
         "by" in done.vocabulary
         or not _ASKING.isdisjoint(does.vocabulary)
-        or not _BEING.isdisjoint(does.vocabulary)
+        or not BEING.isdisjoint(does.vocabulary)
     ):
         return False
-    deeds = {stem(w) for before, w in pairwise(done.words) if before in _BEING and w.endswith(_PARTICIPLES)}
+    deeds = {stem(w) for before, w in pairwise(done.words) if before in BEING and w.endswith(_PARTICIPLES)}
     return not deeds.isdisjoint(map(stem, does.words))
 
 
@@ -103,11 +103,16 @@ def _exchanged(passive: _Parts | None, active: _Parts | None) -> bool:
     return passive[0] in active[1] and active[0] in passive[1]
 
 
+def participle(word: str) -> bool:
+    """'Broken', 'made'; what is 'read' or 'cut' may be none."""
+    return word.endswith(_PARTICIPLES) or word in _IRREGULAR
+
+
 def _passive(words: Sequence[str]) -> _Parts | None:
     """'X was done by Y', 'was X done by Y', 'who was X done by', 'by whom was X done'."""
-    at = _first(words, _BEING)
+    at = _first(words, BEING)
     by = next((i for i, word in enumerate(words) if word == "by" and (i > at or not i)), -1)
-    done = [w for w in words[at + 1 : by if by > at else None] if w.endswith(_PARTICIPLES) or w in _IRREGULAR]
+    done = [w for w in words[at + 1 : by if by > at else None] if participle(w)]
     if at < 0 or by < 0 or not done or done[-1] == "meant":  # 'what is meant by it' asks what it is
         return None
     named, following = _named(words), words[by + 1 : by + 2]
@@ -143,7 +148,7 @@ def _named(words: Sequence[str]) -> list[tuple[int, str]]:
 def _turns(asked: Sequence[str], told: Sequence[str]) -> bool:
     """'Who did X call' / 'who called X': `asked` names X and then what X does, `told` the same deed before X."""
     asks, helps = _first(asked, _WHO), _first(asked, _ASKING)
-    if not 0 <= asks < helps or not _BEING.isdisjoint(told):
+    if not 0 <= asks < helps or not BEING.isdisjoint(told):
         return False
     if not _PEOPLE.isdisjoint(asked[helps + 1 : helps + 2]):
         return False

@@ -160,6 +160,10 @@ def _look_up(found: Lexeme) -> None:
     found.links = bool(found.possessor) or found.condition or found.preposition
 
 
+_SECURE: Final = frozenset(("https", "ftps", "ldaps", "imaps", "smtps"))
+"""Not several of what they are without the 's'."""
+
+
 def stem(word: str) -> str:
     """A light suffix stripper: plural, -ed, -ing, -ly, possessive. Deterministic; made for equality only."""
     if word.endswith(("'s", "\u2019s")):
@@ -171,7 +175,7 @@ def stem(word: str) -> str:
         word = word[:-3] + "y"
     elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
         word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in _SECURE:
         word = word[:-1]
     for suffix in ("ing", "ed", "ly"):
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
