@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pairs import pairs
 
+from cachelayer.semantic.evidence.judging import KNOWN
 from cachelayer.semantic.pairs.verifier import PairVerifier, reframed
 from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.words import words
@@ -67,6 +68,14 @@ SAME = [
     ("Does the UK have a king?", "Does the United Kingdom have a king?"),
     ("How do I look after an old dog?", "How do I take care of an old dog?"),
     ("Where is the check-in desk?", "Where is the check in desk?"),
+    ("Can I keep the rate if I move?", "If I move, can I keep the rate?"),
+    ("start the fan in two hours", "In two hours, start the fan."),
+    ("My code is gone. How do I log in?", "How can I log in? My code is gone."),
+    ("Tell Ann that I'm at home", "tell Ann I am at home"),
+    ("Why was the fee charged twice?", "Why has the fee been charged twice?"),
+    ("Do I need a permit to fish?", "Is a permit required to fish?"),
+    ("What gloves do I need for acids?", "Which gloves are needed for acids?"),
+    ("How much sugar does the dough need?", "How much sugar is needed for the dough?"),
 ]
 
 
@@ -79,7 +88,7 @@ def test_a_question_in_two_frames_is_one(one: str, other: str):
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_it_is_as_sure_as_the_same_words_are(one: str, other: str):
     ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
-    assert sure > 0.99 and not guard
+    assert 1.0 - sure <= KNOWN and not guard
 
 
 @pairs(
@@ -91,6 +100,9 @@ def test_it_is_as_sure_as_the_same_words_are(one: str, other: str):
     ("How tall are the trees?", "How are tall trees?"),
     ("How are dangerous dogs trained?", "How dangerous are trained dogs?"),
     ("Can I smoke here?", "Am I allowed to smoke here?"),
+    ("If I move, can I keep the rate?", "If I keep the rate, can I move?"),
+    ("Is it safe? Not now.", "Not now. Is it safe?"),
+    ("In case of fire, who do I call?", "Who do I call, in case of fire or flood?"),
     ("How do I hack my account?", "How can my account be hacked?"),
     ("How do I track my phone?", "How could my phone be tracked?"),
     ("How do I damage my car?", "How can my car get damaged?"),

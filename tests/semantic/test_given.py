@@ -30,6 +30,18 @@ def test_an_order_about_a_given_text_is_one_however_politely_it_is_put(one: str,
 
 
 @pairs(
+    ('Translate "good day" into Dutch', 'Please translate "good day" into Dutch'),
+    ("Rewrite: I am here", "Could you please rewrite: I am here"),
+    ("Translate: thank you", "please translate: thank you"),
+)
+def test_so_is_one_about_a_text_that_it_shows(one: str, other: str):
+    assert repeats(one, other) and repeats(other, one)
+
+
+@pairs(
+    ("Translate: thank you", "Translate: thank"),
+    ("Translate: sit", "Translate: please sit"),
+    ("Say sit in Dutch", "Please say sit in Dutch"),
     ("Summarize this article", "Summarize this articles"),
     ("Translate this text: good morning", "Translate this text: good morning, please"),
     ("Translate good morning into French", "Translate good morning, please into French"),

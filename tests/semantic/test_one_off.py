@@ -35,7 +35,8 @@ class World:
 
     def __init__(self, sure: float, shadow: float = 0.0) -> None:
         self.rng = np.random.default_rng(0)
-        self.decider = EvidenceDecider(Says(sure), random=random.Random(0).random, shadow=shadow)
+        self.verifier = Says(sure)
+        self.decider = EvidenceDecider(self.verifier, random=random.Random(0).random, shadow=shadow)
         self.kept: list[tuple[NDArray[np.float32], str, str]] = []
 
     def ask(self, x: NDArray[np.float64], text: str, answer: str) -> Decision:
@@ -68,8 +69,18 @@ def test_where_answers_hardly_recur_what_the_verifier_is_sure_of_is_served_on_it
     assert {d.detail for d in decided if d.entry is not None} == {"both"}
 
 
-def test_a_verifier_that_is_sure_of_wrong_answers_is_soon_believed_no_more() -> None:
-    world = World(0.9985, shadow=1.0)
+def test_what_the_verifier_knows_is_served_on_its_word_alone_also_among_traps() -> None:
+    world = World(0.9985)
+    world.pairs(0, 30, same=False)
+    world.verifier.sure = 0.9995
+    decided = world.pairs(30, 60, same=True)
+    assert {d.detail for d in decided if d.entry is not None} == {"pair"}
+    assert sum(d.entry is not None for d in decided) > 25
+
+
+@pytest.mark.parametrize("sure", [0.9985, 0.9995])
+def test_a_verifier_that_is_sure_of_wrong_answers_is_soon_believed_no_more(sure: float) -> None:
+    world = World(sure, shadow=1.0)
     world.pairs(0, 40, same=True)
     wrong = [d.entry is not None for d in world.pairs(40, 140, same=False)]
     assert sum(wrong) < 15

@@ -17,6 +17,8 @@ PROVEN: Final = 30
 """Labelled requests from which on a scope's own evidence counts."""
 SUPPORT: Final = 3
 """Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
+KNOWN: Final = 0.001
+"""Risk by the pair verifier up to which it knows that both ask one thing: in two frames, word for word."""
 _WORDS: Final = (PAIR, PAIR_RIVAL)
 """What it says of the nearest entry and of the nearest rival."""
 
@@ -63,7 +65,8 @@ class Judge:
     3. Otherwise the neighbours vote, and the pair verifier's word is part of what they say, unless their vote fits the
        budget whatever it would be, or never does: then it is not asked. Where the answer has little support, its risk
        is weighed beside theirs. If a single other principal was given the answer, who may have planted it, or the
-       request says the contrary of all that were, the pair verifier decides alone.
+       request says the contrary of all that were, the pair verifier decides alone; so it does where it knows that both
+       texts ask one thing and the answer has little support.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -139,7 +142,7 @@ class Judge:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
         by_pair = self._pair(query, candidates, same, x, reading)
-        return by_pair if alone else _weighed(fn, by_pair, by_pair.alone, risk)
+        return by_pair if alone or by_pair.alone <= KNOWN else _weighed(fn, by_pair, by_pair.alone, risk)
 
     def _heard(
         self, fn: Function, query: Query, usable: Sequence[Candidate], reading: Reading

@@ -32,6 +32,7 @@ unaccented      other languages, typed without accents
 Is it the same request in other words? (`Reading.plain`)
 
 frames          'what do I have to do to' asks 'how do I'
+  fronted         'if I move, can I keep it' is 'can I keep it if I move'
   commands        'list the risks' asks 'what are the risks', 'count the users' how many there are
 making          'I need a poem' is 'write a poem'
 variants        applies the phrasebook

@@ -12,6 +12,7 @@ from typing import Final
 
 from .commands import asking
 from .direct import direct
+from .fronted import behind
 from .lexicon import OWN_ACTS
 from .repeats import SPELLED
 
@@ -42,13 +43,6 @@ _WISH: Final = _begins(
     r"|,? but (?:i )?(?:don't|do not) know how(?: to(?: do (?:that|this|it|so))?)?)\s*[?.!]*$"
 )
 """'I want to close my account, how do I do that?', 'but I don't know how'"""
-_ASIDE: Final = re.compile(
-    r"((?:for (?:each|every|all)|(?:in|on|with|using)) "
-    r"(?!(?:case|general|short|addition|fact|that|this|order|other|average)\b)"
-    r"[^\s,.;:?!]+(?: [^\s,.;:?!]+)?), ((?:how|what|what's|when|where|which|why)\b[^,.;:?!]+)\??$",
-    re.IGNORECASE,
-)
-"""'In Outlook, how do I set it?'"""
 _PASSIVE: Final = _begins(
     r"how (can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
     r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
@@ -66,6 +60,16 @@ _HOW: Final = _begins(
     rf"what{_IS} the (?:steps?|process|procedure) (?:{_ACT}|{_ACTING})",
 )
 _GERUND: Final = re.compile(r"([a-z]{2,})ing\b", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    r"\b((?:tell|told) (?!me\b|us\b|you\b)(?:my )?[a-z]+|i think|make sure|i hope) that "
+    r"(?=(?:i|i'm|he|she|we|they|it|you|the|my|our|your)\b)",
+    re.IGNORECASE,
+)
+"""'Tell Ann that I'm late' tells her I'm late."""
+_SINCE: Final = _begins(
+    r"why (has|have) ([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,3}?) been (?=[a-z]+(?:ed|en|nt|ld)\b)"
+)
+"""'Why has it been sent twice' is 'why was it sent twice'."""
 _HOW_COME: Final = re.compile(r"how come (?=\S+ \S)", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(
     r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?explain (?:to (?:me|us) )?(?=(?:how|why) \S+ \S)",
@@ -145,7 +149,7 @@ TELLING: Final = frozenset("cause causes weigh explain costs".split()).union(
 """Words that the rarer frames have."""
 BESIDE: Final = frozenset(
     """was were often long when behind by please you us if may try trying look looking hope hoping don't know work
-    walk guide talk through""".split()
+    walk guide talk through has have been that""".split()
 )
 """Words that these have besides."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -164,8 +168,12 @@ def framed(text: str, known: Container[str]) -> str:
         said = direct(said.split())
     elif found := _EXPLAIN.match(said):
         said = direct(said[found.end() :].split())
-    if found := _ASIDE.match(said):
-        said = f"{found[2]} {found[1]}?"
+    said = behind(said)
+    if "that" in words:
+        said = _CLAUSE.sub(r"\1 ", said)
+    if "been" in words and (found := _SINCE.search(said)):
+        was = "was" if found[1].lower() == "has" or found[2].lower() == "i" else "were"
+        return f"{said[: found.start()]}why {was} {found[2]} {said[found.end() :]}"
     if found := _WISH.search(said):
         return f"{said[: found.start()]}how do I {found[1]}?"
     for hints, frame, reframed in _REFRAMED:

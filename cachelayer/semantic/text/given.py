@@ -1,6 +1,7 @@
 """Orders to do something with a text that is given elsewhere, and for whom: 'Translate this letter for me, thanks'.
 
-What stands at the end of such an order is manners, though it speaks of words.
+What stands at the end of such an order is manners, though it speaks of words; so is what stands before one about what
+it shows: 'Please translate "good day"'.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ def given(words: list[str], text: str) -> list[str]:
     if not order or order[0] not in _ORDERING or _SHOWN.search(text):
         return []
     return order if any(this in _THIS and what in _TEXTS for this, what in pairwise(order)) else []
+
+
+def shown(words: list[str], text: str) -> list[str]:
+    """What `words` order to be done with what the text shows behind the order, without 'could you please'."""
+    at = told(words, PLEASE)
+    if not 0 < at < len(words) or words[at] not in _ORDERING or (found := _SHOWN.search(text)) is None:
+        return []
+    return words[at:] if len(text[: found.start()].split()) > at else []
 
 
 def for_me(words: list[str]) -> bool:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from .courtesies import ASKS, BEGINNINGS, BEGUN, CLOSINGS, OF_WORDS, OPENINGS
-from .given import FOR_ME, for_me, given
+from .given import FOR_ME, for_me, given, shown
 from .lexicon import CARDINALS, begun
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
@@ -93,6 +93,8 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
         left = _without_please(_bare(left, text, spelling))
     elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
         left = _bare_end(left, len(last[1].split()), text)
+    elif order := shown(left, text):
+        left = order
     elif order := given(left, text):
         if len(order) < len(left):
             text = text.rstrip(" ?!.")  # 'Could you translate this letter?' asks for no answer
