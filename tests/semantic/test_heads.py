@@ -27,7 +27,26 @@ def test_one_question_in_two_frames_is_one_behind_a_long_head():
     assert risk(HOUSE + "How do I park there?", HOUSE + "How can I park there?") < 0.01
 
 
+def test_what_follows_both_questions_may_be_the_same():
+    asked = "Say so if it is not there. Use three sentences.\n"
+    for frame in (HOUSE + "{}\nAnswer:", asked + "Question: {} \n" + PASSAGE + "house.\nHelpful answer:"):
+        assert risk(frame.format("How do I park there?"), frame.format("How can I park there?")) < 0.01
+        assert risk(frame.format("How do I park there?"), frame.format("How do I eat there?")) > 0.1
+
+
+@given(
+    st.sampled_from(
+        ["Translate it.", "Rephrase it.", "Count the words.", "Say it in Dutch.", "What is its tone?"]
+    )
+)
+def test_what_is_said_of_the_question_itself_needs_its_very_words(order: str):
+    head = order + "\n" + HOUSE
+    assert behind_one_head(head + "How do I park there?", head + "How can I park there?") is None
+
+
 @pairs(
+    (HOUSE + "How do I park there?\nAnswer:", HOUSE + "How can I park there?\nAnswer in Dutch:"),
+    (HOUSE + "How do I park there?\nAnswer:", HOUSE + "How can I park there?"),
     (HOUSE + "Is breakfast included?", HOUSE + "Is parking included?"),
     (
         HOUSE + "Is breakfast included?",
@@ -44,8 +63,9 @@ def test_another_question_and_another_passage_are_not(one: str, other: str):
     ),
     st.data(),
 )
-def test_what_is_left_ends_both_texts(parts: list[str], data: st.DataObject):
+def test_what_is_left_is_a_line_of_both_texts(parts: list[str], data: st.DataObject):
     a = "".join(parts)
     b = "".join(data.draw(st.permutations(parts)))
     if found := behind_one_head(a, b):
-        assert a.rstrip().endswith(found[0]) and b.rstrip().endswith(found[1])
+        assert found[0] in a and found[1] in b
+        assert "\n" not in "".join(found)
