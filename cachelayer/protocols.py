@@ -91,24 +91,12 @@ class Verifier(Protocol):
 class Decider(Protocol):
     """Chooses among candidates so that the share of wrong answers among those served stays under the bound."""
 
-    def decide(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        candidates: Sequence[Candidate],
-        max_error_rate: float,
-    ) -> Decision:
+    def decide(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],
+               max_error_rate: float) -> Decision:  # fmt: skip
         """The entry to serve, or why none. A hit counts against the error budget."""
 
-    def preview(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        candidates: Sequence[Candidate],
-        max_error_rate: float,
-    ) -> Decision:
+    def preview(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],
+                max_error_rate: float) -> Decision:  # fmt: skip
         """What `decide` would return now; nothing is counted."""
 
     def observe(
@@ -159,15 +147,21 @@ class Hearing(Protocol):
 class Retyping(Protocol):
     """A decider that recognizes, by words alone, a request that differs from an earlier one only in how it is typed."""
 
-    def again(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        candidates: Sequence[Candidate],
-        max_error_rate: float,
-    ) -> Decision | None:
+    def again(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],
+              max_error_rate: float) -> Decision | None:  # fmt: skip
         """`decide` among candidates with the query's words, without its vector; None if the vector is needed."""
+
+
+@runtime_checkable
+class Glancing(Protocol):
+    """A decider that may decide by a guess at a query's vector, before the model makes it."""
+
+    def glances(self, function: str, scope: bytes) -> bool:
+        """Whether `glance` is worth while there."""
+
+    def glance(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],
+               max_error_rate: float, *, counted: bool) -> Decision | None:  # fmt: skip
+        """`decide` for a query whose vector is a guess, or `preview` unless `counted`; None if the vector is needed."""
 
 
 @runtime_checkable

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
@@ -38,7 +39,12 @@ class Table:
         self._model = OnnxEmbedder(workers=1)
         self._tokens: dict[str, Tokens | None] = {}
 
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        await self._model.start()
+
+    def guess(self, text: str) -> NDArray[np.float32] | None:
+        """The model's own guess, before the vector."""
+        return self._model.guess(text)
 
     async def aclose(self) -> None: ...
 
@@ -49,7 +55,6 @@ class Table:
     async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
         """By the model itself, once a text."""
         if missing := [text for text in texts if text not in self._tokens]:
-            await self._model.start()
             self._tokens.update(zip(missing, await self._model.read_tokens(missing), strict=True))
         return [self._tokens[text] for text in texts]
 
@@ -89,11 +94,11 @@ async def replay(
     right: Truth,
     *,
     seed: int = 0,
-    prior: Prior | None = None,
+    priors: tuple[Prior | None, Prior | None] = (None, None),
 ) -> Run:
     """Every request in order, starting empty; what one request taught is known before the next."""
     run, asked = Run(len(stream.texts)), iter(range(len(stream.texts)))
-    decider = EvidenceDecider(random=random.Random(seed).random, prior=prior)
+    decider = EvidenceDecider(random=random.Random(seed).random, prior=priors[0], glance=priors[1])
     row = -1
     async with CacheLayer(
         embedder=embedder, verifier=decider, policy=Policy(max_error_rate=bound, budgets=GENEROUS)

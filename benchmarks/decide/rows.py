@@ -76,6 +76,7 @@ class Bench:
     stream: Stream
     table: Table
     prior: Prior | None
+    glance: Prior | None
     runs: int
     say: Callable[[str], None]
     wordings: str = "report"
@@ -92,7 +93,8 @@ class Bench:
         def right(row: int, answer: str) -> bool:
             return (of[answer] if of is not None else answer) == truth[row]
 
-        return asyncio.run(replay(stream, self.table, bound, answers, right, seed=seed, prior=self.prior))
+        priors = self.prior, self.glance
+        return asyncio.run(replay(stream, self.table, bound, answers, right, seed=seed, priors=priors))
 
     def labels(self, bound: float) -> Row:
         """Answers are the classes' names."""

@@ -47,6 +47,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--part", choices=("tune", "report"), help="only this half of the classes")
     parser.add_argument("--prior", type=Path, help="weights to start from (default: those shipped)")
+    parser.add_argument("--glance", type=Path, help="the same for guessed vectors (train_glance)")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--bound", type=float, default=0.01)
     parser.add_argument("--runs", type=int, default=20, help="shuffles (default 20)")
@@ -58,7 +59,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    prior = Prior(**np.load(args.prior)) if args.prior else None
+    prior, glance = (Prior(**np.load(path)) if path else None for path in (args.prior, args.glance))
     found: list[Row] = []
     timed: dict[str, dict[str, float]] = {}
     started = time.monotonic()
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             if not args.quiet:
                 print(f"  {time.monotonic() - started:6.0f} s  {text}", flush=True)
 
-        bench = Bench(stream, table, prior, args.runs, say, args.wordings, args.first)
+        bench = Bench(stream, table, prior, glance, args.runs, say, args.wordings, args.first)
         for row in _rows(bench, args):
             print(row.line(), flush=True)
             found.append(row)

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..flow import forks
 from ..flow.attempt import Faults
 from ..flow.background import Background, Busy, later
 from ..policy import Budgets
-from ..protocols import Decider, Embedder, Retyping, VectorIndex
+from ..protocols import Decider, Embedder, Glancing, Retyping, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
 from .apart import Apart
@@ -64,6 +65,7 @@ class Lookup(Lifetime):
         """Use this decider from now on."""
         self.decider = decider
         self._retyping = decider if isinstance(decider, Retyping) else None
+        self._glancing = decider if isinstance(decider, Glancing) else None
 
     def again(self, ask: Ask) -> Entry | None:
         """The entry whose text differs only in how it is typed, found by words alone; None if vectors must decide."""
@@ -111,6 +113,8 @@ class Lookup(Lifetime):
         if not ask.text:
             return Reason.EMPTY_TEXT
         ask.generation = self.generation
+        if (seen := await self._glance(ask, budgets)) is not None:
+            return seen
         reason = await self._embed(ask, None if budgets is None else float(budgets.embed))  # type: ignore[arg-type]
         if reason is None and ask.generation == self.generation:
             reason = await self._search(ask, None if budgets is None else float(budgets.search))  # type: ignore[arg-type]
@@ -124,6 +128,38 @@ class Lookup(Lifetime):
             ask.query = read
             found = self._decide(ask)
         return await self._board(ask, found, budgets) if ask.boards and isinstance(found, Reason) else found
+
+    async def _glance(self, ask: Ask, budgets: Budgets | None) -> Entry | None:
+        """The entry on which a guess at the vector, from the text's words alone, is enough to decide."""
+        glancing, guess = self._glancing, getattr(self.embedder, "guess", None)
+        if glancing is None or guess is None or ask.turns or ask.argument is not None or ask.quarantine >= 2:
+            return None
+        if not glancing.glances(ask.function, ask.partition):
+            return None
+        vector = self._faults.attempt_now("embed", guess, ask.subject)
+        if vector is None or isinstance(vector, Reason):
+            return None
+        started, budget = time.monotonic(), None if budgets is None else float(budgets.search)  # type: ignore[arg-type]
+        found = await self._faults.attempt("search", self._nearest(ask, vector), budget)
+        if isinstance(found, Reason) or ask.generation != self.generation:
+            return None
+        near = self.watch.sift(ask, self.apart.sift(ask.partition, ask, found[0]))
+        searched = time.monotonic()
+        query = Query(ask.text, vector, (), ask.principal, ask.checkable)
+
+        def decide() -> Decision | None:
+            with self._lock:
+                return glancing.glance(
+                    ask.function, ask.partition, query, near, ask.max_error_rate, counted=not ask.preview
+                )
+
+        decision = self._faults.attempt_now("verify", decide)
+        if not isinstance(decision, Decision) or decision.entry is None:
+            ask.withheld.clear()
+            return None
+        ask.candidates, ask.decision = near, decision
+        ask.timings["search"], ask.timings["verify"] = searched - started, time.monotonic() - searched
+        return self._chosen(ask, decision.entry)
 
     async def _board(self, ask: Ask, reason: Reason, budgets: Budgets | None) -> Flight | Reason:
         """Join a call in flight by the rules for entries, or open one; in one step, so that equals never both open."""
@@ -190,7 +226,8 @@ class Lookup(Lifetime):
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
-        found = await self._faults.attempt("search", self._nearest(ask), budget)
+        assert ask.query is not None
+        found = await self._faults.attempt("search", self._nearest(ask, ask.query.vector), budget)
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
@@ -200,10 +237,10 @@ class Lookup(Lifetime):
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else none
 
-    async def _nearest(self, ask: Ask) -> tuple[list[Candidate], int, Reason]:
+    async def _nearest(self, ask: Ask, vector: NDArray[np.float32]) -> tuple[list[Candidate], int, Reason]:
         """See `gather`. Where most of the nearest rows have no entry any more, or one too old, the next ones count."""
-        assert ask.query is not None and self.index is not None
-        search = partial(self._searches(self.index).search, ask.partition, ask.query.vector)
+        assert self.index is not None
+        search = partial(self._searches(self.index).search, ask.partition, vector)
         scores, ids = await search(FETCHED if ask.turns else NEIGHBOURS)
         found = gather(ask, scores, ids, self.entries, self._talks, NEIGHBOURS)
         if len(found[0]) > NEIGHBOURS // 2 or ids[-1] < 0:

@@ -94,6 +94,10 @@ class Remembered:
             del self._tokens[next(iter(self._tokens))]
         return [known[text] for text in texts]
 
+    def guess(self, text: str) -> Any:
+        """The embedder's guess, if it makes any."""
+        return getattr(self._embedder, "guess", lambda text: None)(text)
+
     async def aclose(self) -> None:
         """The embedder serves other runs yet."""
 

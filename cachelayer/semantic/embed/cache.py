@@ -86,6 +86,11 @@ class CachedEmbedder:
         found: list[Tokens | None] = await self.inner.read_tokens(texts)  # type: ignore[attr-defined]
         return found
 
+    def guess(self, text: str) -> NDArray[np.float32] | None:
+        """The guess of the embedder behind, if it makes any; see `OnnxEmbedder.guess`."""
+        guess = getattr(self.inner, "guess", None)
+        return None if guess is None else guess(text)
+
     async def _one(self, texts: Sequence[str], tenant: str | None) -> Embedded:
         """The same for what lookups ask."""
         text = _key(texts[0], tenant)

@@ -4,7 +4,8 @@ Without a history the pair verifier decides. With one, entries near the request 
 regression turns the vote into a risk, weighed beside the pair verifier's where few have asked for the answer; what came
 true corrects that risk; a ledger spends the error budget.
 
-decide          `EvidenceDecider`: decide, observe, and what a hit costs: start here
+decide          `EvidenceDecider`: decide, by a vector or at a glance, and observe: start here
+serving         whether what was judged is served, and what it costs
 judging         which answer the candidates support, and its predicted risk
 neighbours      the vote: kernels, ridge regression, records of answers
 metric          which directions of the embedding separate the answers
@@ -17,6 +18,7 @@ changes         whether answers changed, or questions of a new kind come
 checks          which hits are verified in the background, and what follows from it
 principals      whose evidence counts how far
 register        the bounded table of functions and scopes
+worth           whether glances, by guessed vectors, decide often enough
 function        what all scopes of one function share
 scope           what is remembered of one scope
 supposed        what it would know if requests in flight had their answers

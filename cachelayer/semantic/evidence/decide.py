@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from ...protocols import Verifier
 from ...types import Candidate, Decision, Query, Reason
 from ..pairs.verifier import PairVerifier
-from .checks import Case, Checks
-from .function import Account
-from .judging import Judge, Judgement
+from .checks import Case
+from .judging import PROVEN, Judge, Judgement
 from .metric import Vector
 from .principals import Lesson
 from .prose import Voices
 from .risk import Prior
 from .scope import Scope
+from .serving import Serving
 from .wording import Signatures
 
 LIKELY: Final = 0.35
 """Largest risk at which the neighbours' answer may show that two wordings of an answer mean the same."""
 
-DOUBTED: Final = (6.0, 0.05)
-"""So many times the bound, and so much more: the risk by the pair verifier from which a closer reading makes a hit of
-no candidate (of 82 in two natural sets at 0.05 and 0.01 none had a higher one)."""
-SETTLED: Final = 1.0 / 6.0
-"""Share of the bound up to which a first reading's risk stands: there a closer one changes next to nothing."""
 
-
-class EvidenceDecider(Checks):
+class EvidenceDecider(Serving):
     """Lets candidates vote by answer and serves while the calibrated risk fits the error budget.
 
     Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow` is the share of hits to check:
@@ -44,6 +37,7 @@ class EvidenceDecider(Checks):
         random: Callable[[], float],
         shadow: float | str = "auto",
         prior: Prior | None = None,
+        glance: Prior | None = None,
         max_functions: int = 64,
         max_scopes: int = 1024,
     ) -> None:
@@ -51,7 +45,7 @@ class EvidenceDecider(Checks):
         own = verifier if isinstance(verifier, PairVerifier) else None
         texts = Signatures() if own is None else Signatures(own.signature, 0, own.vocabulary)
         super().__init__(prior or Prior.load(), max_functions, max_scopes, random, shadow, texts)
-        self._judge = Judge(verifier)
+        self._judge = Judge(verifier, glance)
         self._where: dict[int, tuple[str, bytes]] = {}
         """Function and scope of each entry, by name: a reference would keep evicted scopes alive."""
         self._voices = Voices()
@@ -118,55 +112,35 @@ class EvidenceDecider(Checks):
         case = Case(function, scope, query, fn, here)
         return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=True)
 
-    def _weigh(
-        self, case: Case, chosen: Candidate, judged: Judgement, bound: float, *, counted: bool
-    ) -> Decision:
-        """Serve the chosen candidate if its risk fits the budget. `counted`: charge the budget, maybe draw a check."""
-        fn, account = case.fn, case.fn.account(bound)
-        if (raised := case.here.caution.raised(judged.risk)) > judged.risk:
-            judged = judged._replace(risk=raised)
-        decision = self._choose(case, account, chosen, judged)
-        if counted and decision.doubted is None and not judged.pair and not judged.repeat:
-            account.ledger.see(judged.risk, fn.calibration)
-        if decision.entry is None or not counted:
-            return decision
-        if judged.repeat:
-            account.repeats += 1
-        elif judged.pair:
-            account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
-        else:
-            account.ledger.serve(judged.risk, fn.calibration)
-        if self._sample(case, chosen.entry, account, judged):
-            return replace(decision, shadow=True)
-        case.here.caution.novelty.learn(new=False)
-        return decision
+    def glances(self, function: str, scope: bytes) -> bool:
+        """Whether `glance` may decide: the scope has evidence enough, and it was not in vain lately."""
+        fn = self._functions.get(function)
+        here = fn.scopes.get(scope) if fn is not None else None
+        seasoned = here is not None and not here.stopped and here.hood.labelled >= PROVEN
+        return fn is not None and seasoned and fn.glances.due()
 
-    def _choose(self, case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
-        """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'.
-
-        What the pair verifier decides, or helps to decide, is read closely before it is served if it can be, unless the
-        verifier's risk is small already. Nor is anything served for its first reading after another candidate was
-        read closely and refused.
-        """
-        fn, bound, close = case.fn, account.ledger.bound, case.query.close
-        risk = fn.corrected(judged)
-        closely = close is not None and close[0] == chosen.entry
-        if case.here.stopped:
-            return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
-        if judged.repeat:
-            fits = risk <= bound
-        else:
-            fits = judged.alone > 0.0 and account.ledger.admits_pair(risk, fn.calibration)
-            fits = fits or (not judged.pair and account.ledger.admits(judged.risk, fn.calibration))
-        closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
-        unread = judged.alone > 0.0 and (closer or (close is not None and not closely))
-        if not fits or (unread and fn.pairs.corrected(judged.alone) > SETTLED * bound):
-            reason = Reason.GUARD if judged.guard else Reason.UNSURE
-            doubted = chosen.entry if closer else None
-            return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard, doubted=doubted)
-        kind = judged.kind + (", read closely" if judged.alone and closely else "")
-        detail = f"{kind}:{judged.guard}" if judged.guard else kind
-        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, detail)
+    def glance(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+        *,
+        counted: bool,
+    ) -> Decision | None:
+        """`decide` for a query whose vector is a guess; None if the vector is needed. `counted`: see `preview`."""
+        case = self._case(function, scope, query)
+        fn, here = case.fn, case.here
+        judged = (
+            self._judge.glance(fn, here, query, candidates) if max_error_rate > 0.0 and candidates else None
+        )
+        fits = judged is not None and self._fits(case, max_error_rate, judged)
+        if counted:
+            fn.glances.learn(fits)
+        if judged is None or not fits:
+            return None
+        return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=counted)
 
     # -- learning, off the path
 
@@ -289,10 +263,3 @@ def _held(here: Scope, served: int, candidates: Sequence[Candidate]) -> int | No
         said = next((one.answer for one in candidates if one.entry == served), None)
         return None if said is None else here.find(said)
     return answer
-
-
-def _worth_reading(case: Case, chosen: Candidate, judged: Judgement, bound: float) -> bool:
-    """Whether a closer reading of both texts may show something of the candidate that matters."""
-    if not case.query.readable or case.query.turns or chosen.turns or judged.guard or judged.repeat:
-        return False
-    return 0.0 < judged.alone < DOUBTED[0] * bound + DOUBTED[1]

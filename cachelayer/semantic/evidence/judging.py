@@ -9,7 +9,7 @@ from ...protocols import Verifier
 from ...types import Candidate, Query
 from .function import Account, Function
 from .neighbours import NEVER, PAIR, PAIR_RIVAL, SURELY, Known, Reading
-from .risk import Floats
+from .risk import Floats, Prior, RiskModel
 from .scope import Scope
 
 Repeated = Callable[[Query, Sequence[Candidate]], Candidate | None]
@@ -46,6 +46,8 @@ class Judgement(NamedTuple):
     """The risk by the neighbours, where both are weighed."""
     joint: Floats | None = None
     """Both then, as features for `Function.joint`."""
+    glance: bool = False
+    """By a guess at the query's vector."""
     repeat: bool = False
     """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
@@ -54,6 +56,8 @@ class Judgement(NamedTuple):
         """By what it was judged, for people."""
         if self.repeat:
             return "repeat"
+        if self.glance:
+            return "neighbours, at a glance"
         return "pair" if self.pair else "neighbours" if self.joint is None else "both"
 
 
@@ -69,8 +73,9 @@ class Judge:
        texts ask one thing and the answer has little support.
     """
 
-    def __init__(self, verifier: Verifier) -> None:
+    def __init__(self, verifier: Verifier, glance: Prior | None = None) -> None:
         self._verifier = verifier
+        self._glanced = RiskModel(glance or Prior.load("glance"))
         self._compares_turns: bool = getattr(verifier, "compares_turns", False)
         self.reads_closely: bool = getattr(verifier, "reads_closely", False)
         self._repeated: Repeated | None = getattr(verifier, "repeated", None)
@@ -129,7 +134,7 @@ class Judge:
         account: Account | None,
     ) -> Judgement:
         """The judgement by the neighbours' vote, or in their place or beside them by the pair verifier."""
-        planted = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
+        planted = _planted(here, query, reading)
         alone = planted or reading.contrary or self._edited(query, usable, reading)
         sole = reading.support >= SUPPORT and not alone
         place = candidates.index(usable[reading.place])
@@ -169,6 +174,27 @@ class Judge:
         found = self._again(query, candidates, here.known(candidates))
         return None if found is None else _repeat(fn, found.place, found.answer)
 
+    def glance(
+        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
+    ) -> Judgement | None:
+        """The judgement by a guess at the query's vector; None where that does not do: where the neighbours may not
+        decide alone, or their vote hangs on a word of the pair verifier's."""
+        known = here.known(candidates)
+        if len(known) < len(candidates) or any(c.turns for c in candidates):
+            return None
+        if (repeat := self._again(query, candidates, known)) is not None:
+            return _repeat(fn, repeat.place, repeat.answer)
+        reading = here.hood.read(query.vector, query.text, known, len(here.entries))
+        if (
+            reading.support < SUPPORT
+            or reading.contrary
+            or reading.edit >= 0
+            or _planted(here, query, reading)
+        ):
+            return None
+        x = self._glanced.encode(reading.features)
+        return Judgement(reading.place, reading.answer, self._glanced.risk(x), x, reading, glance=True)
+
     def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
         """The candidate whose text differs from the request's only in how it is typed."""
         if self._repeated is None:
@@ -196,6 +222,11 @@ class Judge:
         (chosen, answer), (sure, guard) = near[best], judged[best]
         place, risk = candidates.index(chosen), _risk(sure)
         return Judgement(place, answer, risk, x, reading, guard, pair=True, alone=risk)
+
+
+def _planted(here: Scope, query: Query, reading: Reading) -> bool:
+    """Whether a single other principal was given the answer, who may have planted it."""
+    return here.hood.answers.given[reading.answer] not in ("", query.principal, None)
 
 
 def _settled(fn: Function, here: Scope, account: Account, reading: Reading) -> tuple[Floats, float] | None:

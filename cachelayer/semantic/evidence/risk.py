@@ -34,9 +34,9 @@ class Prior:
     weights: Floats
 
     @classmethod
-    def load(cls) -> Prior:
-        """The one that ships with the package."""
-        return cls(**load_arrays("risk.npz"))
+    def load(cls, name: str = "risk") -> Prior:
+        """One that ships with the package: `risk`, or `glance` for readings of guessed vectors."""
+        return cls(**load_arrays(f"{name}.npz"))
 
 
 class RiskModel:

@@ -1,0 +1,31 @@
+"""Whether it is worth while to glance at the requests of a function before the model makes their vectors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+LEAST: Final = 0.15
+"""Share of glances that must decide: each costs a search and a reading, and saves the model's time where it does."""
+NOW_AND_THEN: Final = 16
+"""Where fewer do, one request in so many is still glanced at, as that may change."""
+KEEP: Final = 0.98
+
+
+class Worth:
+    """What share of the glances at one function's requests decided lately."""
+
+    def __init__(self) -> None:
+        self.share = 1.0
+        self._waited = 0
+
+    def due(self) -> bool:
+        """Whether the next request is glanced at."""
+        self._waited += 1
+        if self.share < LEAST and self._waited < NOW_AND_THEN:
+            return False
+        self._waited = 0
+        return True
+
+    def learn(self, decided: bool) -> None:
+        """What came of a glance."""
+        self.share = KEEP * self.share + (1.0 - KEEP) * decided
