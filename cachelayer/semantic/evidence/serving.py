@@ -11,7 +11,7 @@ from .function import Account
 from .judging import Judge, Judgement
 
 SPARE: Final = 2.0
-"""How many times its risk must fit for an answer to be served at a glance (decision 141)."""
+"""How many times its risk must fit for an answer to be served at a glance (decision 142)."""
 DOUBTED: Final = (6.0, 0.05)
 """So many times the bound, and so much more: the risk by the pair verifier from which a closer reading makes a hit of
 no candidate (of 82 in two natural sets at 0.05 and 0.01 none had a higher one)."""
