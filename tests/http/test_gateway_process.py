@@ -9,18 +9,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from multiprocessing import Pipe
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 from upstream import Server, Upstream
-from uvicorn.supervisors import Multiprocess
-
-from cachelayer.cli.serve.config import Places, build
-from cachelayer.cli.serve.process import serve, supervised
 
 COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
 
@@ -131,85 +124,6 @@ def test_workers_whose_supervisor_was_killed_end_what_they_have_begun_and_free_t
     assert said.endswith(b"data: [DONE]\n\n") and out.count('"stopped"') == 2
 
 
-def test_a_restart_of_the_workers_ends_early_when_they_are_told_to_stop() -> None:
-    """SIGTERM waited until each of them had been replaced, which takes as long as its streams."""
-    before = {one: signal.getsignal(one) for one in signal.valid_signals()}
-    try:
-        workers = supervised(Multiprocess, lambda: True, str)(uvicorn.Config("no:app", workers=2), sockets=[])
-        workers.processes = [object(), object()]  # neither is touched
-        signal.raise_signal(signal.SIGTERM)
-        workers.restart_all()
-        workers.handle_signals()
-        assert workers.should_exit.wait(0)
-    finally:
-        for one, handler in before.items():
-            if handler is not None and signal.getsignal(one) is not handler:
-                signal.signal(one, handler)
-
-
-def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another() -> None:
-    """Where that took more than five seconds, as models do, nothing was ever restarted."""
-
-    class Supervisor:
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            self.config, self.sockets, self.signal_queue = config, sockets, list[int]()
-
-        def restart_all(self) -> None:
-            self.waited = self.config.timeout_worker_healthcheck
-
-    config = uvicorn.Config("no:app")
-    usual = config.timeout_worker_healthcheck
-    workers = supervised(Supervisor, lambda: True, str)(config, sockets=[])
-    workers.restart_all()
-    assert workers.waited > 60 > config.timeout_worker_healthcheck == usual
-
-
-def test_a_worker_that_ended_by_itself_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
-    """Killed for memory again and again, workers were replaced in silence."""
-    killed, failed, alive = (
-        SimpleNamespace(process=SimpleNamespace(pid=pid, exitcode=how), child_conn=Pipe()[0])
-        for pid, how in ((7, -9), (8, 1), (9, None))
-    )
-
-    class Supervisor:
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            self.signal_queue, self.processes = list[int](), [killed, alive, failed]
-
-        def keep_subprocess_alive(self) -> None:
-            self.processes[::2] = [SimpleNamespace(), SimpleNamespace()]
-
-    supervised(Supervisor, lambda: True, str)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
-    first, second = capsys.readouterr().err.splitlines()
-    assert "worker 7 " in first and "(signal 9); another takes its place" in first
-    assert "worker 8 " in second and "(exit status 1)" in second
-
-
-def test_a_worker_that_hears_nothing_any_more_is_not_waited_for_for_ever() -> None:
-    """SIGTERM and Ctrl-C ended nothing where one worker hung."""
-    waited: list[float] = []
-
-    class Deaf:
-        exitcode: int | None = None
-
-        def join(self, timeout: float) -> None:
-            waited.append(timeout)
-
-        def kill(self) -> None:
-            self.exitcode = -signal.SIGKILL
-
-    class Supervisor:
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            self.config, self.signal_queue = config, list[int]()
-            self.processes = [SimpleNamespace(process=Deaf()) for _ in range(2)]
-
-        def join_all(self) -> None:
-            assert all(one.process.exitcode for one in self.processes)
-
-    config = uvicorn.Config("no:app", timeout_graceful_shutdown=60)
-    supervised(Supervisor, lambda: True, str)(config, sockets=[]).join_all()
-    assert 90 >= waited[0] >= waited[1] > 60
-
-
 def test_the_collector_passes_over_what_a_gateway_starts_with(
     serving: Callable[..., Server], upstream: Upstream
 ) -> None:
@@ -229,45 +143,60 @@ def test_the_collector_passes_over_what_a_gateway_starts_with(
         assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
 
 
-def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_not_waited_for() -> None:
-    """Ctrl-C in the first seconds ended the workers, and the supervisor half a minute later."""
-    ours, its = Pipe()
-    ended = []
+@pytest.mark.parametrize("has", ["", "numpy", "uvloop"])
+def test_ctrl_c_while_workers_start_ends_all_without_a_traceback(has: str) -> None:
+    """A terminal sends it to all of them, and each that was just being loaded wrote one."""
+    options = ["--upstream", "http://127.0.0.1:9", "--port", "0", "--workers", "2"]
+    with subprocess.Popen(
+        [*COMMAND, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hears_hangups,
+    ) as process:
+        assert process.stdout is not None
+        while len(workers := _children(process.pid, has)) < 2:
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGSTOP)  # the supervisor is slow to tell them what to do
+        os.killpg(process.pid, signal.SIGINT)
+        while not all(Path(f"/proc/{one}/stat").read_text().split()[2] == "Z" for one in workers):
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGCONT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and "Traceback" not in err
 
-    class Supervisor:
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            worker = SimpleNamespace(process=SimpleNamespace(exitcode=None), child_conn=its)
-            self.signal_queue, self.processes = list[int](), [worker]
 
-        def keep_subprocess_alive(self) -> None:
-            ended.append(ours.poll())  # true of a pipe whose other end nobody holds any more
+def test_workers_of_a_terminal_that_hangs_up_go_on_until_they_are_replaced() -> None:
+    """It tells every one of its processes, and the workers died of it."""
+    options = ["--upstream", "http://127.0.0.1:9", "--port", "0", "--workers", "2"]
+    with subprocess.Popen(
+        [*COMMAND, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert ['"started"' in process.stdout.readline() for _ in range(2)] == [True, True]
+        os.killpg(process.pid, signal.SIGHUP)
+        told = [json.loads(process.stdout.readline())["event"] for _ in range(4)]
+        process.terminate()
+        _, err = process.communicate(timeout=60)
+    assert (told, process.returncode, err) == (["started", "stopped"] * 2, 0, "")
 
-    supervised(Supervisor, lambda: True, str)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
-    assert ended == [True]
 
-
-def test_a_worker_that_takes_long_to_start_is_not_replaced_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """uvicorn gives one five seconds: where starting takes longer, no worker ever served."""
-    given = []
-
-    class Supervisor:
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            given.append(config.timeout_worker_healthcheck)
-            self.sockets, self.signal_queue = sockets, list[int]()
-
-        def run(self) -> None:
-            for one in self.sockets:
-                one.close()
-
-    monkeypatch.setattr("uvicorn.supervisors.Multiprocess", Supervisor)
-    settings = {"server": {"port": 0, "workers": 2}, "upstream": [{"url": "http://127.0.0.1:9"}]}
-    assert serve(build(settings, Places("settings of a test", ""))) == 0
-    assert given == [30]
+def _children(pid: int, has: str) -> list[str]:
+    """Worker processes, also those that are just starting, that have loaded this."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    begun = [one for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [one for one in begun if has in Path(f"/proc/{one}/maps").read_text()]
 
 
 def _hears_hangups() -> None:
     """Also where the tests run under nohup."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _until_refused(url: str) -> None:

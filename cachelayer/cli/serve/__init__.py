@@ -12,6 +12,7 @@ config          settings from file, environment, flags
   values          one setting, checked
   variables       the environment
 process         runs the app under uvicorn
+workers         several such processes
 protocol        uvicorn's protocol, mended
 certificate     the gateway's own, exchanged while it serves
 logs            one line a request

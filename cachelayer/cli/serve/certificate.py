@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import ssl
-import sys
 from typing import Any
 
 from ...flow.certificates import Stamp, locked, stamp
+from .logs import say
 from .parts import ServerPart
 
 EVERY = 1
@@ -34,8 +34,8 @@ class Certificate:
         except (OSError, ValueError) as fault:
             why = getattr(fault, "strerror", None) or fault
             cert, key = self._files
-            print(f"cachelayer: server.tls_cert={cert!r} and server.tls_key={key!r} cannot be used ({why}); what they "
-                  "held before serves on", file=sys.stderr, flush=True)  # fmt: skip
+            say(f"server.tls_cert={cert!r} and server.tls_key={key!r} cannot be used ({why}); what they held before "
+                "serves on")  # fmt: skip
 
     def _state(self) -> list[Stamp]:
         return [stamp(file) for file in self._files if os.path.exists(file)]

@@ -21,6 +21,13 @@ EVERY = 0.05
 """Seconds between two writes: a thread that woke for each line would cost more than the request."""
 
 
+def say(what: str) -> None:
+    """A line to standard error, if anybody reads it; in one piece, or those of several processes get mixed."""
+    with suppress(OSError):
+        sys.stderr.write(f"cachelayer: {what}\n")
+        sys.stderr.flush()
+
+
 class Log:
     """Writes events. `off` writes none, `errors` only those of status 500 and above and of the process itself."""
 

@@ -6,17 +6,11 @@ import errno
 import gc
 import importlib
 import logging
-import multiprocessing
-import os
 import signal
 import socket
-import sys
-import time
 from asyncio import CancelledError
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from threading import Event, Thread
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -24,36 +18,52 @@ from ...errors import CacheLayerError, MissingExtra, broken
 from .certificate import EVERY, Certificate
 from .config import ConfigFault, build
 from .gateway import Gateway
+from .logs import say
 from .parts import Config, ServerPart
 from .places import Places
 from .protocol import protocol
-
-LOADING = 600.0
-"""Seconds that a worker may take to load its models, before it takes the place of another."""
-PATIENCE = 30
-"""Seconds until a worker that does not answer is replaced; the first ones must have begun to load by then."""
+from .workers import Reporting, Workers, begun
 
 
 def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
     """Serve until told to stop; the exit status. `again` reads the settings anew, for workers that are restarted.
     Raises ConfigFault, MissingExtra."""
+    _uvicorn()
+    sockets = listening(config.server)
+    config = replace(config, server=replace(config.server, port=sockets[0].getsockname()[1]))
+    if config.server.workers == 1:
+        _run(config, sockets)
+        return 0
+    handed = Handed(config, again or (lambda: config))
+
+    def close() -> None:
+        for one in sockets:
+            one.close()
+
+    return Workers(
+        lambda: begun(_work, handed.config, sockets),
+        number=config.server.workers,
+        drain=config.server.drain,
+        renewed=handed.renewed,
+        unusable=handed.unusable,
+        closed=close,
+    ).run()
+
+
+def _uvicorn() -> Any:
     try:
-        uvicorn: Any = importlib.import_module("uvicorn")
+        return importlib.import_module("uvicorn")
     except ImportError as fault:
         raise MissingExtra("cachelayer serve", "uvicorn", "serve", broken("uvicorn", fault)) from fault
-    sockets = listening(config.server)
-    part = replace(config.server, port=sockets[0].getsockname()[1])
-    config = replace(config, server=part)
-    options: dict[str, Any] = {
-        "host": part.host, "port": part.port, "log_level": "warning", "access_log": False, "lifespan": "on",
-        "timeout_graceful_shutdown": part.drain, "timeout_keep_alive": part.keep_alive, "backlog": part.backlog,
-        "server_header": False, "date_header": True, "http": protocol(), "ws": "none",
-    }  # fmt: skip
-    if part.tls_cert:
-        options |= {"ssl_certfile": part.tls_cert, "ssl_keyfile": part.tls_key}
-    if part.workers > 1:
-        _in_workers(uvicorn, config, sockets, options, again or (lambda: config))
-        return 0
+
+
+def _work(config: Config, sockets: list[socket.socket], reporting: Reporting) -> None:
+    """In a process of its own. Raises ConfigFault: files that the settings name may have changed since."""
+    _run(_checked(config), sockets, reporting)
+
+
+def _run(config: Config, sockets: list[socket.socket], reporting: Reporting | None = None) -> None:
+    uvicorn: Any = _uvicorn()
     gateway = Gateway(config, _settle)
     _quieten()
 
@@ -64,63 +74,52 @@ def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
             self.force_exit = bool(gateway.stopping) and sig == signal.SIGINT
             self.should_exit = gateway.stopping = True
 
-    made = uvicorn.Config(gateway, **options)
-    if part.tls_cert:
-        made.callback_notify, made.timeout_notify = Certificate(part, made), EVERY
+    made = uvicorn.Config(gateway, **_options(config.server))
+    if config.server.tls_cert:
+        made.callback_notify, made.timeout_notify = Certificate(config.server, made), EVERY
     server = Server(made)
-    for told in (signal.SIGTERM, signal.SIGHUP):  # uvicorn puts back what it finds; the process ends later
-        if signal.getsignal(told) is signal.SIG_DFL:  # nohup ignores SIGHUP
+    for told in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # uvicorn puts back what it finds
+        if signal.getsignal(told) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(told, server.handle_exit)
+    if reporting is not None:
+        reporting.start(lambda: bool(server.started))
     server.run(sockets)
-    return 0
 
 
-def _in_workers(
-    uvicorn: Any,
-    config: Config,
-    sockets: list[socket.socket],
-    options: dict[str, Any],
-    again: Callable[[], Config],
-) -> None:
-    options |= {"factory": True, "workers": config.server.workers, "timeout_worker_healthcheck": PATIENCE}
-    handed = Handed(config)
-    supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
-    workers = supervised(supervisor, partial(handed.renewed, again), handed.unusable)
-    workers(uvicorn.Config(handed, **options), sockets).run()
+def _options(part: ServerPart) -> dict[str, Any]:
+    return {
+        "host": part.host, "port": part.port, "log_level": "warning", "access_log": False, "lifespan": "on",
+        "timeout_graceful_shutdown": part.drain, "timeout_keep_alive": part.keep_alive, "backlog": part.backlog,
+        "server_header": False, "date_header": True, "http": protocol(), "ws": "none",
+        "ssl_certfile": part.tls_cert or None, "ssl_keyfile": part.tls_key or None,
+    }  # fmt: skip
 
 
-@dataclass
+def _checked(config: Config) -> Config:
+    return build(config.plain(), Places("settings handed to a worker", ""))
+
+
 class Handed:
-    """What makes a worker's app: called by uvicorn in each process, which it reaches together with the settings as they
-    are when that starts. (A variable of the environment holds 128 KiB, some hundreds of keys.)"""
+    """The settings that workers get as they start. (A variable of the environment holds some hundreds of keys.)"""
 
-    config: Config
-
-    def __call__(self) -> Gateway:
-        _quieten()
-        if (supervisor := multiprocessing.parent_process()) is not None:
-            Thread(target=_outlive, args=(supervisor,), name="cachelayer-supervisor", daemon=True).start()
-        return Gateway(self._checked(), _settle)
-
-    def _checked(self) -> Config:
-        """Raises ConfigFault: files that the settings name may have changed since."""
-        return build(self.config.plain(), Places("settings handed to a worker", ""))
+    def __init__(self, config: Config, again: Callable[[], Config]) -> None:
+        self.config, self._again = config, again
 
     def unusable(self) -> str:
         """Why no worker could start now; "" where one could."""
         try:
-            self._checked()
+            _checked(self.config)
         except ConfigFault as fault:
             return str(fault)
         return ""
 
-    def renewed(self, again: Callable[[], Config]) -> bool:
+    def renewed(self) -> bool:
         """Whether the settings as they stand now work, which workers get then, all but those of the sockets."""
         try:
-            found = again()
+            found = self._again()
             Gateway(found)
         except CacheLayerError as fault:
-            print(f"cachelayer: {fault}; nothing was restarted", file=sys.stderr, flush=True)
+            say(f"{fault}; nothing was restarted")
             return False
         bound = {name: getattr(self.config.server, name) for name in _BOUND}
         self.config = replace(found, server=replace(found.server, **bound))
@@ -129,92 +128,6 @@ class Handed:
 
 _BOUND = ("host", "port", "workers", "backlog", "drain", "keep_alive", "tls_cert", "tls_key")
 """Settings of [server] that hold for as long as the supervisor's process."""
-
-
-def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[[], str]) -> Any:
-    """uvicorn's class `supervisor` as we want it. Workers are restarted where `renewed` returns True; one that ended is
-    replaced as soon as `unusable` tells of nothing that stands against it."""
-
-    class Workers(supervisor):  # type: ignore[misc]
-        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
-            super().__init__(config, sockets)
-            self.should_exit = StopRequested(self.signal_queue)
-            self.held_up = ""
-
-        def restart_all(self) -> None:
-            """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
-            if not renewed():
-                return
-            usual = self.config.timeout_worker_healthcheck
-            self.config.timeout_worker_healthcheck = LOADING
-            try:
-                super().restart_all()
-            finally:
-                self.config.timeout_worker_healthcheck = usual
-
-        def keep_subprocess_alive(self) -> None:
-            """uvicorn replaces in silence: workers that died again and again were to be seen nowhere. It also keeps
-            their ends of the pipes open, so that one which dies as it is asked whether it lives was waited for."""
-            before = list(self.processes)
-            for one in before:
-                one.child_conn.close()
-            if any(one.process.exitcode is not None for one in before) and self.is_held_up():
-                return
-            super().keep_subprocess_alive()
-            for one in before:
-                if one not in self.processes:
-                    print(_ended(one.process), file=sys.stderr, flush=True)
-
-        def is_held_up(self) -> bool:
-            """Whether a worker could not start now; said once: started all the same, they die one after the other."""
-            before, self.held_up = self.held_up, unusable()
-            if self.held_up and self.held_up != before:
-                print(f"cachelayer: {self.held_up}; a worker ended, and none takes its place until then",
-                      file=sys.stderr, flush=True)  # fmt: skip
-            return bool(self.held_up)
-
-        def terminate_all(self) -> None:
-            """No new connections: the kernel takes them for as long as any process has the sockets."""
-            for one in self.sockets:
-                one.close()
-            super().terminate_all()
-
-        def join_all(self) -> None:
-            """uvicorn waits for ever for a worker that hears nothing any more."""
-            until = time.monotonic() + self.config.timeout_graceful_shutdown + PATIENCE
-            for one in self.processes:
-                one.process.join(max(until - time.monotonic(), 0.0))
-                if one.process.exitcode is None:
-                    one.process.kill()
-            super().join_all()
-
-    return Workers
-
-
-def _ended(worker: Any) -> str:
-    how = f"signal {-worker.exitcode}" if worker.exitcode < 0 else f"exit status {worker.exitcode}"
-    return (
-        f"cachelayer: the worker {worker.pid} ended or gave no sign of life ({how}); another takes its place"
-    )
-
-
-class StopRequested(Event):
-    """Whether to stop: set, or about to be by a signal that waits until a restart of the workers, a drain for each, is
-    over; which ends early by this."""
-
-    def __init__(self, signals: list[int]) -> None:
-        super().__init__()
-        self._signals = signals
-
-    def is_set(self) -> bool:
-        return super().is_set() or signal.SIGTERM in self._signals or signal.SIGINT in self._signals
-
-
-def _outlive(supervisor: Any) -> None:
-    """Once the supervisor is gone (killed, or out of memory), drain and end: nobody else could tell this worker to, and
-    it held the port."""
-    supervisor.join()
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _settle() -> None:
