@@ -17,11 +17,13 @@ import argparse
 import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from .. import __version__
-from ..errors import CacheLayerError
 from .arguments import Help
 
 _START = """\
@@ -33,6 +35,8 @@ where to start:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Faults that a user can mend are one line, not a traceback."""
+    with _ctrl_c_ends_at_once():
+        from ..errors import CacheLayerError
     for name, mode in (("stdin", os.O_RDONLY), ("stdout", os.O_WRONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:  # it was closed when the program was started
             nowhere = os.open(os.devnull, mode)  # the lowest number that is free: in this order its own
@@ -63,8 +67,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+@contextmanager
+def _ctrl_c_ends_at_once() -> Iterator[None]:
+    """While modules are loaded: raised in the midst of it, an interrupt may be lost, or be told as another fault."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 def _run(arguments: Sequence[str] | None) -> int:
-    from . import bench, calibrate, demo, doctor, replay, serve, trtllm
+    with _ctrl_c_ends_at_once():
+        from . import bench, calibrate, demo, doctor, replay, serve, trtllm
 
     parser = argparse.ArgumentParser(
         prog="cachelayer",

@@ -33,6 +33,7 @@ before = set(sys.modules)
 sys.dont_write_bytecode = True
 sys.addaudithook(watch)
 import cachelayer
+from cachelayer import *
 for name in sys.argv[2:]:
     __import__(name)
 new = sorted({name.split(".")[0] for name in set(sys.modules) - before})
