@@ -1,4 +1,4 @@
-"""aiohttp's connections, mended in three places."""
+"""aiohttp's connections, mended in four places."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ def connector(lib: Any) -> Any:
             some servers say that they close it, aiohttp takes for the answer to the next request."""
             while (kept := await super()._get(*asked)) is not None and kept.protocol.should_close:
                 kept.close()
+            if kept is not None:
+                kept.protocol.kept = True
             return kept
 
     return Connector
@@ -36,8 +38,12 @@ def connector(lib: Any) -> Any:
 
 def _handler(lib: Any) -> Any:
     class Handler(lib.client_proto.ResponseHandler):  # type: ignore[misc]
+        kept = False
+
         def set_exception(self, fault: Any, *causes: Any) -> None:
-            """Whoever reads the body is told, too: of chunks that are none aiohttp tells nobody, not even its timer."""
+            """Whoever reads the body is told, too: of chunks that are none aiohttp tells nobody, not even its timer.
+            And whoever asked learns whether it was the connection's first request, which no server closed meanwhile."""
+            fault.fresh = not self.kept
             super().set_exception(fault, *causes)
             body = self._payload
             if body is not None and not body.is_eof() and body.exception() is None:

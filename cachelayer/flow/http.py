@@ -48,7 +48,7 @@ class TookTooLong(HttpFault):
 
 
 class Stale(HttpFault):
-    """A connection ended before its answer began: kept ones do where the server closed them meanwhile."""
+    """A kept connection ended before its answer began: the server may have closed it meanwhile."""
 
 
 class Answer:
@@ -182,7 +182,8 @@ class Http:
         if isinstance(fault, TimeoutError):
             kind = TookTooLong
         elif isinstance(fault, lib.ServerDisconnectedError | lib.ClientOSError | ConnectionError):
-            kind = HttpFault if isinstance(fault, lib.ClientConnectorError) else Stale
+            fresh = getattr(fault, "fresh", isinstance(fault, lib.ClientConnectorError))
+            kind = HttpFault if fresh else Stale
         ours = kind(type(fault).__name__, str(fault))
         ours.asked = not isinstance(fault, lib.ClientConnectorError | lib.ConnectionTimeoutError)
         return ours

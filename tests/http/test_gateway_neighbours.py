@@ -139,6 +139,21 @@ async def test_a_server_that_closes_its_kept_connections_fails_nobody(gateway: A
     server.close()
 
 
+async def test_a_request_that_a_server_dies_of_is_asked_of_each_server_once(gateway: Any) -> None:
+    """It was twice where nothing had been asked before, as if a kept connection had been closed meanwhile."""
+    asked: list[bytes] = []
+
+    async def dies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    servers = [await asyncio.start_server(dies, "127.0.0.1", 0) for _ in range(2)]
+    c = gateway(*(f"http://127.0.0.1:{one.sockets[0].getsockname()[1]}" for one in servers))
+    assert (await c.chat("hello")).status == 502 and len(asked) == 2
+    for one in servers:
+        one.close()
+
+
 @pytest.fixture
 def many_files() -> Iterator[None]:
     """Both ends of a thousand connections are open files of this process."""
