@@ -27,7 +27,7 @@ class EmbeddingsRoute(Route):
 
     def __init__(self, path: str) -> None:
         super().__init__(path, openai=True)
-        self.identified = False
+        self.identified, self.by_item = False, True
 
     def wanted(self, body: dict[str, Any]) -> Wanted:
         if body.get("stream"):

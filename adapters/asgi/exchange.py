@@ -161,6 +161,8 @@ class Exchange:
         judged = judge(self.status, self.headers, self._served.vary)
         if start.get("trailers"):
             judged = judged._replace(why_not="trailers")
+        if judged.is_stream and self._served.route.by_item:
+            judged = judged._replace(why_not="not-by-item")
         if judged.why_not:
             unshared = self._alone([start], channel, judged.why_not)
             if self._served.stale_allowed and not self.behind and self.status in (500, 502, 503, 504):

@@ -64,6 +64,8 @@ class Route:
         self.path, self.text, self.openai = path, text, openai
         self.template = _template(path)
         """What its paths look like, where `path` is a template."""
+        self.by_item = False
+        """Whether what is kept are the items of an answer, which no stream has."""
         self.identified = openai
         """Whether a whole answer has an identity of its own, to be made fresh at each replay."""
         own = type(self).view_stream is not JsonRoute.view_stream

@@ -194,3 +194,22 @@ async def test_the_usage_of_a_batch_that_took_two_calls_is_that_of_both(app: App
     assert vectors(answer) == [1.0, 2.0]
     assert answer.json()["usage"] == {"prompt_tokens": 2, "total_tokens": 2}
     assert (await others.wait()).status == 200
+
+
+async def test_events_in_place_of_embeddings_reach_the_caller_whole() -> None:
+    """He got nothing, with status 200, and the app waited for ever for somebody to read it."""
+    ended: list[bool] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        events = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": events})
+        for _ in range(99):
+            await send({"type": "http.response.body", "body": b"data: x\n\n", "more_body": True})
+        await send({"type": "http.response.body"})
+        ended.append(True)
+
+    c = Client(CacheLayerMiddleware(app, layer=CacheLayer(semantic=False)))
+    answer = await c.post(PATH, BOTH)
+    assert answer.body == b"data: x\n\n" * 99 and b"not-by-item" in dict(answer.headers)[b"cache-status"]
+    assert ended == [True]
