@@ -41,6 +41,8 @@ else:
             if name in names:
                 found = globals()[name] = getattr(import_module(f".{home}", __name__), name)
                 return found
+        if name in _HOMES:
+            return import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

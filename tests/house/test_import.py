@@ -98,6 +98,20 @@ def test_the_door_has_at_most_25_names_and_all_of_them_exist(bare: Path) -> None
     assert set(report["all"]) <= set(report["names"])
 
 
+def test_what_is_found_when_it_is_asked_for_is_there(bare: Path) -> None:
+    """The door opens slowly, and nobody can tell."""
+    program = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import cachelayer
+assert set(cachelayer.__all__) < set(dir(cachelayer)) and "numpy" not in sys.modules
+assert cachelayer.errors.MissingExtra is cachelayer.MissingExtra and not hasattr(cachelayer, "Missing")
+assert all(getattr(cachelayer, name).__name__ == name for name in cachelayer.__all__)
+"""
+    done = python(bare, program)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_missing_extra_is_named_in_one_sentence(bare: Path) -> None:
     program = """
 import sys
