@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import resource
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -152,6 +153,31 @@ async def test_a_request_that_a_server_dies_of_is_asked_of_each_server_once(gate
     assert (await c.chat("hello")).status == 502 and len(asked) == 2
     for one in servers:
         one.close()
+
+
+async def test_one_request_finds_out_whether_an_upstream_that_failed_is_well_again(
+    gateway: Any, serving: Serving, upstream: Upstream
+) -> None:
+    """All that came meanwhile went there, too, and waited until it was clear that it was not."""
+    asked: list[asyncio.StreamWriter] = []
+    came = asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(writer)
+        came.set()
+
+    server = await asyncio.start_server(slow, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    c = gateway(url, serving(upstream).url, retry__cooldown=3600)
+    failed, _ = c.app.behind.all
+    failed.last_until = time.monotonic()
+    trial = asyncio.ensure_future(c.chat("hello"))
+    await came.wait()
+    assert [(await c.chat(f"hello {i}")).status for i in range(3)] == [200] * 3 and len(asked) == 1
+    asked[0].write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
+    assert (await trial).body == b"{}" and c.app.behind.order(None)[0] is failed
+    server.close()
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ _VERSION = re.compile(r"/v\d\w*(?:/|$)")
 """Makes a URL a client's whole base URL, as .../v1beta/openai is Google's and .../paas/v4 Z.ai's."""
 _MOST_NESTED = 2**18
 """Lists and objects of a body that is read for the model that it names: 60 MiB of them took six seconds and a GiB."""
+WELL = float("-inf")
 MAX_BODY = 64 * 2**20
 """Bytes of a request that are held so that it can be sent again."""
 
@@ -50,8 +51,8 @@ class Upstream:
     def __init__(self, part: UpstreamPart, own_keys: bool, telling: frozenset[bytes]) -> None:
         self.part, self._telling = part, telling
         self.inflight = 0
-        self.last_until = float("-inf")
-        """Monotonic seconds: until then others are asked first."""
+        self.last_until = WELL
+        """Monotonic seconds: until then others are asked first. WELL until it failed, and once it answered again."""
         http = partial(
             Http,
             part.url,
@@ -85,6 +86,15 @@ class Upstream:
             with suppress(Stale):  # the other kept ones may have been closed as well
                 return await self.http.send(scope["method"], path, **asked)
         return await self._acting.send(scope["method"], path, **asked)
+
+    def tried(self, pause: float) -> bool:
+        """Whether the request that is sent now finds out if this upstream, which failed, is well again. One in `pause`
+        seconds does: the others need not wait for what may be no more there."""
+        now = time.monotonic()
+        if not WELL < self.last_until <= now:
+            return False
+        self.last_until = now + pause
+        return True
 
     async def aclose(self) -> None:
         await self.http.aclose()
@@ -193,7 +203,7 @@ class Upstreams:
     def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
         """Ask this upstream last for a while, and log it, once for as long as it keeps failing."""
         now = time.monotonic()
-        if self._tell is not None and now >= one.last_until and not self._closed:
+        if self._tell is not None and one.last_until == WELL and not self._closed:
             self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
         one.last_until = now + (self.retry.cooldown if wait is None else wait)
 
@@ -204,9 +214,12 @@ class Upstreams:
 
         Raises HttpFault if the upstream failed before anything was sent to the caller."""
         one.inflight += 1
+        trial = one.tried(self.retry.cooldown)
         try:
             response = await one.send(scope, body)
             try:
+                if trial and response.status not in _AGAIN:
+                    one.last_until = WELL
                 if response.status in _AGAIN:
                     if response.status != 429 or one.keyed:  # a key's own limit is no fault of the server's
                         self._failed(one, f"status {response.status}", response.wait())
