@@ -166,6 +166,8 @@ async def test_one_request_finds_out_whether_an_upstream_that_failed_is_well_aga
         await reader.readuntil(b"\r\n\r\n")
         asked.append(writer)
         came.set()
+        if len(asked) > 1:
+            writer.close()
 
     server = await asyncio.start_server(slow, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -174,7 +176,12 @@ async def test_one_request_finds_out_whether_an_upstream_that_failed_is_well_aga
     failed.last_until = time.monotonic()
     trial = asyncio.ensure_future(c.chat("hello"))
     await came.wait()
-    assert [(await c.chat(f"hello {i}")).status for i in range(3)] == [200] * 3 and len(asked) == 1
+    busy = [asyncio.ensure_future(c.chat({"say": f"{i}", "hold": "held"})) for i in range(2)]
+    while len(upstream.requests) < 2:
+        await asyncio.sleep(0.001)
+    assert (await c.chat("hello, too")).status == 200 and len(asked) == 1  # of the busier one, which is well
+    upstream.gate("held").set()
+    assert [(await one).status for one in busy] == [200, 200]
     asked[0].write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}")
     assert (await trial).body == b"{}" and c.app.behind.order(None)[0] is failed
     server.close()
