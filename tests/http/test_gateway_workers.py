@@ -196,9 +196,7 @@ def test_one_that_serves_and_falls_silent_hangs_and_one_that_starts_slowly_does_
     process = SimpleNamespace(pid=1, sentinel=0, exitcode=None)
     worker, looks = Worker(process, news), int(PATIENCE / EVERY)
     assert not any(worker.hangs(EVERY) for _ in range(10 * looks)) and not worker.serves
-    its.send(False)
-    assert not worker.hangs(EVERY) and not worker.serves
-    its.send(True)
+    its.send(None)
     assert not worker.hangs(EVERY) and worker.serves
     assert not worker.hangs(1000)  # the supervisor was held up: it may have been, too
     assert any(worker.hangs(EVERY) for _ in range(looks))

@@ -54,8 +54,8 @@ class Worker:
         self._silent += min(passed, 2 * EVERY)
         with suppress(OSError, EOFError):  # it ended
             while self.news.poll():
-                self.serves = self.news.recv()
-                self._silent = 0.0 if self.serves else self._silent
+                self.news.recv()
+                self.serves, self._silent = True, 0.0
         return self._silent > (PATIENCE if self.serves else LOADING)
 
     def tell(self, what: int) -> None:
@@ -86,17 +86,20 @@ class Reporting:
         self._pipe = pipe
 
     def start(self, serves: Callable[[], bool]) -> None:
-        """Tell the supervisor from now on. Ctrl-C reaches this process again: whoever calls has seen to it."""
+        """Tell the supervisor as soon as it serves, and from then on. Ctrl-C reaches this process again: whoever calls
+        has seen to it."""
         Thread(target=self._tell, args=(serves,), name="cachelayer-supervisor", daemon=True).start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def _tell(self, serves: Callable[[], bool]) -> None:
         """Once the supervisor is gone (killed, or out of memory), drain and end: nobody else could tell this worker to,
         and it held the port."""
+        while not serves():
+            time.sleep(SOON)
         with suppress(OSError):
             while True:
-                self._pipe.send(told := serves())
-                time.sleep(EVERY if told else SOON)
+                self._pipe.send(None)
+                time.sleep(EVERY)
         os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -167,7 +170,8 @@ class Workers:
             signal.signal(one, tell)  # for good: who is told again on the way out does not die of it
         while self.step():
             events = [one.sentinel for one in (*self.at_work, *self._leaving)]
-            if heard in wait([heard, *events, *(one.news for one in self.at_work)], EVERY):
+            begins = [one.news for one in self.at_work if not one.serves]
+            if heard in wait([heard, *events, *begins], EVERY):
                 os.read(heard, 4096)
         return self.status
 
