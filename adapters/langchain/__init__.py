@@ -2,6 +2,7 @@
 
 cache           `CacheLayerCache`
 model           `CachedChatModel`
+pieces          what streams, as a whole answer, and back
 retriever       `CachedRetriever`
 embeddings      `CachedEmbeddings`
 tools           `cached_tool`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
@@ -11,11 +10,8 @@ from typing import Any, cast
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.messages import LC_ID_PREFIX, AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
 from langchain_core.tools import BaseTool
 
@@ -23,6 +19,7 @@ from cachelayer.errors import ConfigurationError
 from cachelayer.partial.shelf import Absent
 
 from .cache import CacheLayerCache
+from .pieces import chunk_of, whole_of
 from .serial import prompt_of
 
 _TAKEN_OVER = ("callbacks", "tags", "metadata", "verbose", "output_version", "profile")
@@ -85,6 +82,11 @@ class CachedChatModel(BaseChatModel):
         allowed: bool = super()._should_stream(**{"stream": True, **asked})
         return allowed and self.model._should_stream(**asked)
 
+    def _should_use_protocol_streaming(self, **asked: Any) -> bool:
+        """The same of events of version v3, which older releases of LangChain do not have."""
+        allowed = getattr(super(), "_should_use_protocol_streaming", None)
+        return bool(allowed and allowed(**asked) and self.model._should_use_protocol_streaming(**asked))
+
     def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
         return self.model._combine_llm_outputs(llm_outputs)
 
@@ -119,19 +121,48 @@ class CachedChatModel(BaseChatModel):
             raise NotImplementedError(f"{type(self.model).__name__}.with_structured_output hides the model")
         return replaced
 
-    def _generate_with_cache(self, *args: Any, **kwargs: Any) -> ChatResult:
+    def _generate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
         token = _ASKED.set(self)
         try:
-            return super()._generate_with_cache(*args, **kwargs)
+            result = super()._generate_with_cache(messages, stop, run_manager, **kwargs)
         finally:
             _ASKED.reset(token)
+        if run_manager:
+            for chunk in self._told(result, async_api=False, run_manager=run_manager, **kwargs):
+                run_manager.on_llm_new_token(cast(str, chunk.message.content), chunk=chunk)
+        return result
 
-    async def _agenerate_with_cache(self, *args: Any, **kwargs: Any) -> ChatResult:
+    async def _agenerate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
         token = _ASKED.set(self)
         try:
-            return await super()._agenerate_with_cache(*args, **kwargs)
+            result = await super()._agenerate_with_cache(messages, stop, run_manager, **kwargs)
         finally:
             _ASKED.reset(token)
+        if run_manager:
+            for chunk in self._told(result, async_api=True, run_manager=run_manager, **kwargs):
+                await run_manager.on_llm_new_token(cast(str, chunk.message.content), chunk=chunk)
+        return result
+
+    def _told(self, result: ChatResult, **asked: Any) -> Iterator[ChatGenerationChunk]:
+        """What comes from the cache, for those who listen to a model that streams: they see no difference to an answer
+        that was made, whose message has the id of its run. Events of version v3 are made by LangChain itself."""
+        hits = [made for made in result.generations if made.message.id is None]
+        if hits and not self._should_use_protocol_streaming(**asked) and self._should_stream(**asked):
+            for made in hits:
+                made.message.id = f"{LC_ID_PREFIX}-{asked['run_manager'].run_id}"
+                yield chunk_of(made)
 
     def _generate(
         self,
@@ -167,7 +198,7 @@ class CachedChatModel(BaseChatModel):
         store = self._asks()
         found = store.seek(*self._request(messages, stop, kwargs)) if store else None
         if found and not isinstance(found, Absent):
-            yield _chunk(found[0])
+            yield chunk_of(found[0])
             return
         if self.model.rate_limiter:
             self.model.rate_limiter.acquire()
@@ -176,7 +207,7 @@ class CachedChatModel(BaseChatModel):
             chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
         if store and chunks and isinstance(found, Absent):
-            store.keep(found, self._whole(chunks))
+            store.keep(found, whole_of(chunks, self.output_version))
 
     async def _astream(
         self,
@@ -188,7 +219,7 @@ class CachedChatModel(BaseChatModel):
         store = self._asks()
         found = await store.aseek(*self._request(messages, stop, kwargs)) if store else None
         if found and not isinstance(found, Absent):
-            yield _chunk(found[0])
+            yield chunk_of(found[0])
             return
         if self.model.rate_limiter:
             await self.model.rate_limiter.aacquire()
@@ -197,24 +228,7 @@ class CachedChatModel(BaseChatModel):
             chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
         if store and chunks and isinstance(found, Absent):
-            store.keep(found, self._whole(chunks))
-
-    def _whole(self, chunks: list[ChatGenerationChunk]) -> list[ChatGeneration]:
-        """What was streamed, as `invoke` tells it. A chunk that is marked as the last finishes its calls of tools."""
-        end = chunks[-1].message
-        if isinstance(end, AIMessageChunk) and end.chunk_position is None:
-            last = AIMessageChunk(content="" if isinstance(end.content, str) else [], chunk_position="last")
-            chunks = [*chunks, ChatGenerationChunk(message=last)]
-        (made,) = generate_from_stream(iter(chunks)).generations
-        metadata = {**(made.generation_info or {}), **made.message.response_metadata}
-        message = made.message.model_copy(update={"response_metadata": metadata})
-        if self.output_version == "v1":
-            form = {
-                "content": message.content_blocks,
-                "response_metadata": {**metadata, "output_version": "v1"},
-            }
-            message = message.model_copy(update=form)
-        return [made.model_copy(update={"message": message})]
+            store.keep(found, whole_of(chunks, self.output_version))
 
     def _asks(self) -> CacheLayerCache | None:
         """The cache that a stream asks; None where LangChain asked it already, or the owner wants none."""
@@ -248,21 +262,3 @@ def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
             in_order = isinstance(made, RunnableSequence)
             return RunnableSequence(*steps.values(), name=made.name) if in_order else RunnableParallel(steps)
     return made
-
-
-def _chunk(generation: Any) -> ChatGenerationChunk:
-    """A kept answer as the only chunk of a stream; LangChain, too, says of what comes from a cache that it was free."""
-    message = generation.message
-    names = ("content", "additional_kwargs", "response_metadata", "id", "name")
-    fields = {name: getattr(message, name) for name in names}
-    calls = [
-        tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=place)
-        for place, call in enumerate(message.tool_calls)
-    ]
-    calls += [
-        tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=place)
-        for place, call in enumerate(message.invalid_tool_calls, len(calls))
-    ]
-    usage = message.usage_metadata and cast(UsageMetadata, {**message.usage_metadata, "total_cost": 0})
-    chunk = AIMessageChunk(**fields, tool_call_chunks=calls, usage_metadata=usage, chunk_position="last")
-    return ChatGenerationChunk(message=chunk, generation_info=generation.generation_info)

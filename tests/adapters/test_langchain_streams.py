@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -18,6 +20,7 @@ from langchain_core.messages import (
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.tracers import _streaming as tracers
 from langchain_models import Counting
 
 from cachelayer import CacheLayer
@@ -80,6 +83,53 @@ async def test_a_call_whose_listener_wants_the_pieces_is_one_request(layer: Cach
         counted = layer.stats()["functions"]["langchain"]
         assert (counted["requests"], counted["backend_calls"]) == (2 * number - 1, number)
         assert (await model.ainvoke(f"q{number}")).content == f"answer {number}"
+
+
+class Whole(Counting):
+    """Does not stream."""
+
+    _stream = BaseChatModel._stream
+
+
+@pytest.mark.parametrize("model", [Counting(), Streaming(streaming=True)])
+async def test_who_listens_to_a_call_is_told_what_comes_from_the_cache(
+    model: Counting, layer: CacheLayer
+) -> None:
+    """An agent invokes its model, and an app shows what of that streams: of a hit it showed nothing."""
+    cached = CachedChatModel(model=model, cache=CacheLayerCache(layer))
+
+    async def later(text: str, config: RunnableConfig) -> BaseMessage:
+        return await cached.ainvoke(text, config)
+
+    def now(text: str, config: RunnableConfig) -> BaseMessage:
+        return cached.invoke(text, config)
+
+    for node in (RunnableLambda(later), RunnableLambda(now)) * 2:
+        events = [event async for event in node.astream_events("q", version="v2")]
+        told = [one["data"]["chunk"] for one in events if one["event"] == "on_chat_model_stream"]
+        assert "".join(one.content for one in told) == "answer 1"
+        assert {one.id for one in told} == {events[-1]["data"]["output"].id} != {None}
+    assert len(told) == 1 and told[0].chunk_position == "last"
+
+
+async def test_who_hears_a_model_that_does_not_stream_hears_no_pieces(layer: CacheLayer) -> None:
+    """Where an agent was asked for events of version v3, this failed."""
+    cached = CachedChatModel(model=Whole(), cache=CacheLayerCache(layer))
+    heard: list[Any] = []
+    newer = getattr(tracers, "_V2StreamingCallbackHandler", tracers._StreamingCallbackHandler)
+    for kind in (tracers._StreamingCallbackHandler, newer):
+
+        class Listening(kind, BaseCallbackHandler):  # type: ignore[misc, valid-type]
+            def on_llm_new_token(self, token: Any, **kwargs: Any) -> None:
+                heard.append(token)
+
+            def on_stream_event(self, event: Any, **kwargs: Any) -> None:
+                heard.append(event)
+
+        said = {"callbacks": [Listening()]}
+        for _ in range(2):
+            assert cached.invoke("q", said).content == (await cached.ainvoke("q", said)).content == "answer 1"
+    assert heard == []
 
 
 @pytest.mark.parametrize("version", ["v0", "v1"])
