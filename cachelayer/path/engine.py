@@ -75,9 +75,7 @@ class Engine:
         if hit is None and shared is not None and key not in self.flights:
             asked = shared.ask(call)  # the request travels while the next lines run
             call.later = deliver is self._bare and self.keeping.may_wait(call)
-            hit = await shared.find(call, asked=asked)
-            if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
-                hit = self.keeper.recall(call, self.clock.monotonic(), link=False)
+            hit = await shared.find(call, asked=asked) or self.keeping.landed(call)
         if hit is not None:
             if hit.source is STALE and self._due(call, hit):
                 self.refresh(call)
@@ -256,6 +254,8 @@ class Engine:
         return deliver(call, lead(), True)
 
     def _lead_now(self, call: Call) -> Landing:
+        if (hit := self.keeping.landed(call)) is not None:
+            return hit
         if self.tiers.wanted(call) and not self.portal.here:
             look = partial(self.tiers.find, call, patient=running_loop() is None)
             found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))  # it may be closed

@@ -46,6 +46,11 @@ class Keeping:
         stats.add(call.misses, call.timings)
         raise NotKept
 
+    def landed(self, call: Call) -> Landing | None:
+        """What another call has kept since memory was asked: in another thread, or during a wait."""
+        keeper = self._keeper
+        return None if keeper.at(call) is None else keeper.recall(call, self._now(), link=False)
+
     def standing_in(self, call: Call) -> Landing | None:
         """What is kept past its TTL, where it may still stand in for a backend that failed (RFC 5861)."""
         slot, now, keeper = call.stale, self._now(), self._keeper

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from cachelayer import CacheLayer, Outcome, Reason, Source
 from cachelayer.layer import engine_of
-from cachelayer.testing import Gate
+from cachelayer.testing import Gate, ManualClock
 
 
 def test_who_rides_on_an_answer_that_cannot_be_copied_makes_one_of_its_own_in_a_thread_too() -> None:
@@ -79,3 +83,41 @@ def test_several_loops_in_threads_share_one_layer_and_its_flights() -> None:
     for thread in threads:
         thread.join()
     assert answers == ["a"] * 64 and len(calls) == 1
+
+
+class Overtaken(ManualClock):
+    """Runs something in another thread, to its end, when it is looked at for the n-th time."""
+
+    looks = 0
+    then: Callable[[], object] | None = None
+
+    def monotonic(self) -> float:
+        self.looks -= 1
+        if self.looks == 0 and self.then is not None:
+            other = threading.Thread(target=self.then, daemon=True)
+            other.start()
+            other.join(60)
+            assert not other.is_alive()
+        return super().monotonic()
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_what_another_thread_is_answered_meanwhile_is_not_asked_for_again(streams: bool) -> None:
+    """Between its lookup and its turn a call was overtaken: one in thirty, of four threads that asked the same."""
+    clock, calls = Overtaken(), Counter[str]()
+    layer = CacheLayer(semantic=False, clock=clock)
+
+    def whole(question: str) -> str:
+        calls[question] += 1
+        return question
+
+    def pieces(question: str) -> Iterator[str]:
+        calls[question] += 1
+        yield from question
+
+    ask = layer.wrap(pieces if streams else whole, name="ask")
+    for look in (1, 2 + streams):  # as a call arrives, and when it has asked memory
+        question = f"question {look}"
+        clock.looks, clock.then = look, lambda question=question: list(ask(question))
+        assert "".join(ask(question)) == question
+    assert {*calls.values()} == {1}
