@@ -11,6 +11,7 @@ from typing import Any
 
 from cachelayer.checks import whole
 from cachelayer.errors import ConfigurationError, MissingExtra, broken
+from cachelayer.flow.together import Once
 
 from .tensorrt_llm.errors import (
     BackendError,
@@ -22,8 +23,8 @@ from .tensorrt_llm.errors import (
 from .tensorrt_llm.events import Capabilities, Event, Start
 from .tensorrt_llm.local import Template
 from .tensorrt_llm.request import Request
-from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_answer, fault_of_status
-from .tensorrt_llm.tensors import Layout, Tensor, flags_of, inputs_of, layout_of
+from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_status
+from .tensorrt_llm.tensors import Layout, Tensor, add_inputs, flags_of, inputs_of, layout_of
 
 PREFERRED = ("ensemble", "tensorrt_llm_bls", "tensorrt_llm")
 KEEPALIVE_MS = 330_000
@@ -87,6 +88,7 @@ class TritonTransport:
         """The same for a message whose answer nobody reads: it is over with the first response, where a stream waits
         for a reader until its time is up."""
         self._stopping: set[Any] = set()
+        self._starting = Once(self.start)
 
     def _open(self) -> Any:
         if self._channel is None:
@@ -180,10 +182,7 @@ class TritonTransport:
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """See `Transport.events`."""
-        if self._layout is None:
-            await self.start()
-        layout = self._layout
-        assert layout is not None
+        layout = self._layout or await self._read_again()
         prompt = await self._prompt(request)
         message = self._message(layout, request, prompt)
         remaining = None
@@ -217,14 +216,26 @@ class TritonTransport:
             answer.broken = True
             raise Unavailable(f"{self.name}: the client was closed") from None
         except self._grpc.aio.AioRpcError as error:
-            fault = fault_of_answer(error.code().name, error.details() or "", self.name, request)
+            fault = answer.fault(error.code().name, error.details() or "")
             answer.broken = not isinstance(fault, DeadlineExceeded | Cancelled)
             raise fault from error
         finally:
+            if answer.misfit:
+                self._layout = None
             if not answer.final:
                 call.cancel()
                 if self._stop_model is not None and not answer.broken:
                     self._stop(request.id)
+
+    async def _read_again(self) -> Layout:
+        """The layout of a model that was loaded anew. Raises Unavailable: whatever is wrong, no request is at fault."""
+        try:
+            await self._starting()
+        except (BackendError, ConfigurationError) as fault:
+            raise Unavailable(str(fault)) from fault
+        if self._layout is None:
+            raise Unavailable(f"{self.name}: the client was closed")
+        return self._layout
 
     def _message(self, layout: Layout, request: Request, prompt: str) -> Any:
         message = self._pb.ModelInferRequest()
@@ -261,15 +272,9 @@ class TritonTransport:
     def _stop(self, id_: str) -> None:
         """Free the slot behind an ensemble. Sent and forgotten: grpc.aio runs the call, the set keeps it
         alive."""
-        zero = b"\0\0\0\0"
-        shape = [1, 1]
-        tensors = [
-            Tensor("input_ids", "INT32", shape, zero),
-            Tensor("input_lengths", "INT32", shape, zero),
-            Tensor("request_output_len", "INT32", shape, zero),
-            Tensor("stop", "BOOL", shape, b"\1"),
-        ]
-
+        names = ("input_ids", "input_lengths", "request_output_len")
+        tensors = [Tensor(name, "INT32", [1, 1], bytes(4)) for name in names]
+        tensors.append(Tensor("stop", "BOOL", [1, 1], b"\1"))
         call = self._tell(self._infer_request("tensorrt_llm", id_, tensors), **self._brief)
         self._stopping.add(call)
         call.add_done_callback(self._stopping.discard)
@@ -278,6 +283,7 @@ class TritonTransport:
         return fault_of_status(error.code().name, error.details() or "", self.name)
 
     async def aclose(self) -> None:
+        await self._starting.cancel()
         channel, self._channel, self._stub, self._layout = self._channel, None, None, None
         if channel is not None:
             await channel.close()
@@ -290,10 +296,3 @@ def metadata_of(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             remedy = "names are letters, digits and _.-, values printable ASCII"
             raise ConfigurationError("headers", name, remedy)
         yield name.lower(), value
-
-
-def add_inputs(message: Any, tensors: Sequence[Tensor]) -> None:
-    """Append tensors to a ModelInferRequest."""
-    for tensor in tensors:
-        message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
-        message.raw_input_contents.append(tensor.raw)

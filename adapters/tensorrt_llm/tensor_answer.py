@@ -85,6 +85,7 @@ class TensorAnswer:
         "_request",
         "broken",
         "final",
+        "misfit",
     )
 
     def __init__(
@@ -98,7 +99,12 @@ class TensorAnswer:
         self._last = b""
         self._parsed: Any = None
         """`_last` as a message, where it was parsed."""
-        self.final = self.broken = False
+        self.final = self.broken = self.misfit = False
+
+    def fault(self, code: str, said: str) -> BackendError:
+        """The error for a status that the stream ended with, or for what it says while it is open (code "")."""
+        self.misfit = any(words in said for words in MISFITS)
+        return fault_of_answer(code, said, self._name, self._request, self.misfit)
 
     def feed(self, data: bytes) -> Delta | None:
         """The delta in a response as it came; an empty final has none."""
@@ -126,7 +132,7 @@ class TensorAnswer:
         """text_output of a response that has to be parsed. Raises what the server says went wrong."""
         stream = self._parse(data)
         if stream.error_message:
-            raise fault_of_text(stream.error_message, f"{self._name}: {stream.error_message}")
+            raise self.fault("", stream.error_message)
         response = stream.infer_response
         if not self._last and response.id != self._id:
             raise ProtocolFault(f"{self._name} answered another request: {response.id!r}")
@@ -173,6 +179,9 @@ class TensorAnswer:
         return [*events, *([usage] if usage != Usage() else []), End("stop")]
 
 
+MISFITS = ("unexpected shape", "unexpected inference", "inputs but got", "data-type is", "only supported in")
+"""Words by which Triton says that a model takes other tensors than its configuration said: it was loaded anew, with
+another one, since that was read."""
 REFUSALS = {
     "INVALID_ARGUMENT": 400,
     "ALREADY_EXISTS": 400,
@@ -203,11 +212,12 @@ def fault_of_status(code: str, detail: str, name: str) -> BackendError:
     return fault_of_text(detail, message)
 
 
-def fault_of_answer(code: str, detail: str, name: str, request: Request) -> BackendError:
-    """The error for a status that a stream ended with. The model was there at the start, so one that is not found is
-    the server's fault; and a deadline that is not the request's own is that of something in between."""
+def fault_of_answer(code: str, detail: str, name: str, request: Request, misfit: bool) -> BackendError:
+    """The error for a status that a stream ended with. The model was there at the start, so one that is not found or
+    takes other tensors is the server's fault; and a deadline that is not the request's own is that of something in
+    between."""
     fault, message = fault_of_status(code, detail, name), f"{name}: {detail}"
-    if code == "NOT_FOUND":
+    if code == "NOT_FOUND" or misfit:
         return Unavailable(message)
     # gRPC's clock may be a moment early
     due = request.deadline is not None and asyncio.get_running_loop().time() > request.deadline - 0.05
@@ -223,9 +233,4 @@ def fault_of_text(said: str, message: str = "") -> BackendError:
         return Cancelled(message)
     if "timeout" in low or "deadline" in low:
         return DeadlineExceeded(message)
-    if any(
-        word in low
-        for word in ("unexpected shape", "unexpected data", "unexpected inference", "only supported in")
-    ):
-        return RequestRejected(message)
     return Unavailable(message)

@@ -143,7 +143,7 @@ def inputs_of(layout: Layout, request: Request, prompt: str, default_max_tokens:
     for field, value in params.items():
         tensor = names.get(field, "")
         if tensor in layout.inputs:
-            many = isinstance(value, list | tuple)
+            many = isinstance(value, list | tuple) and layout.inputs[tensor] == "BYTES"
             tensors.append(encode(layout, tensor, value if many else [value]))
         elif field not in NEUTRAL or value != NEUTRAL[field]:
             raise RequestRejected(f"{layout.model} has no input for {field}")
@@ -157,6 +157,13 @@ def flags_of(layout: Layout) -> list[Tensor]:
     """The input tensors that every request of a model has in common: what else to return, and no echo."""
     flags = LLMAPI_FLAGS if layout.llmapi else ENSEMBLE_FLAGS
     return [encode(layout, flag, [True]) for flag in flags if flag in layout.inputs]
+
+
+def add_inputs(message: Any, tensors: Sequence[Tensor]) -> None:
+    """Append tensors to a ModelInferRequest."""
+    for tensor in tensors:
+        message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
+        message.raw_input_contents.append(tensor.raw)
 
 
 def decode(datatype: str, raw: bytes) -> Any:

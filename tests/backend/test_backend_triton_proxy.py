@@ -38,13 +38,15 @@ BLS = {
 class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
     """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in; `ill`:
     those that every call ends in; `has`: the models that it has loaded; `cut`: after so many responses, of which none
-    is the final one, a stream ends in good order."""
+    is the final one, a stream ends in good order; `batch`: what the model takes at once, and by a `text` or a status it
+    refuses tensors of another form."""
 
     def __init__(self) -> None:
         self.has = [BLS["name"]]
         self.refuses: tuple[str, str] | None = None
         self.ill: tuple[str, str] | None = None
         self.cut: int | None = None
+        self.batch, self.text = 0, False
         self.address = ""
 
     async def _known(self, context: Any) -> None:
@@ -71,7 +73,8 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
         if request.name != BLS["name"]:
             return pb.ModelConfigResponse()
         parse = importlib.import_module("google.protobuf.json_format").ParseDict
-        return pb.ModelConfigResponse(config=parse(BLS, pb.ModelConfigResponse().config))
+        config = {**BLS, "max_batch_size": self.batch}
+        return pb.ModelConfigResponse(config=parse(config, pb.ModelConfigResponse().config))
 
     async def ModelReady(self, request: Any, context: Any) -> Any:
         await self._known(context)
@@ -82,6 +85,12 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
         async for request in requests:
             if self.refuses is not None:
                 await context.abort(grpc.StatusCode[self.refuses[0]], self.refuses[1])
+            said = "unexpected shape for input 'text_input' for model 'tensorrt_llm_bls'"
+            if len(request.inputs[0].shape) != 1 + bool(self.batch):
+                if not self.text:
+                    await context.abort(grpc.StatusCode.INVALID_ARGUMENT, said)
+                yield pb.ModelStreamInferResponse(error_message=said)
+                return
             answer = pb.ModelStreamInferResponse()
             answer.infer_response.id = request.id
             answer.infer_response.parameters["triton_final_response"].bool_param = self.cut is None
@@ -196,6 +205,35 @@ async def test_a_replica_that_has_not_loaded_its_model_keeps_no_other_from_the_s
         with pytest.raises(ConfigurationError, match="it has \\['another'\\]"):
             await llm(prompt="x")
         await llm.aclose()
+
+
+@pytest.mark.parametrize("text", [False, True])
+async def test_a_model_that_is_loaded_anew_with_another_configuration_is_read_again(
+    proxy: Proxy, text: bool
+) -> None:
+    """Every request was refused from then on, as if it were at fault; of several replicas none is one caller's."""
+    async with served() as other:
+        known = {"authorization": "Bearer x"}
+        one = TensorRTLLM.connect(f"triton://{proxy.address}", headers=known)
+        several = TensorRTLLM.connect(
+            [f"triton://{it.address}" for it in (proxy, other)], headers=known, fleet={"seed": 1}
+        )
+        await one.start()
+        await several.start()
+        proxy.batch, proxy.text = 4, text
+        for _ in range(8):
+            assert (await several(prompt="x"))["choices"][0]["text"] == "hi"
+        with pytest.raises(Unavailable, match="unexpected shape"):
+            await one(prompt="x")
+        assert (await one(prompt="x"))["choices"][0]["text"] == "hi"
+        proxy.batch = 0
+        with pytest.raises(Unavailable, match="unexpected shape"):
+            await one(prompt="x")
+        proxy.has = ["another"]
+        with pytest.raises(Unavailable, match="it has \\['another'\\]"):  # no fault of the settings any more
+            await one(prompt="x")
+        await one.aclose()
+        await several.aclose()
 
 
 @pytest.mark.parametrize("model", ["", BLS["name"]])

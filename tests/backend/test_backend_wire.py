@@ -147,6 +147,8 @@ def test_a_field_at_the_value_that_asks_for_nothing_needs_no_tensor(
 def test_a_value_that_does_not_fit_its_tensor_is_refused() -> None:
     with pytest.raises(RequestRejected, match="max_tokens"):
         inputs_of(layout(), parse({"prompt": "x", "max_tokens": 2**40}, 0.0), "x", 16)
+    with pytest.raises(RequestRejected, match="top_p"):  # two of what Triton takes one of
+        inputs_of(layout(), parse({"prompt": "x", "top_p": [0.1, 0.2]}, 0.0), "x", 16)
 
 
 def test_metrics_are_read_as_text_and_as_numbers() -> None:
