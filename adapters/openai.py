@@ -48,7 +48,6 @@ _BY_SERVER = ("create", "extra_headers")
 """What is no field of a request: whom it asks, and what is told with it, are in what `of` returns."""
 _SET = frozenset({"name", "text", "view"})
 """Options that are the client's own."""
-_PASSED = frozenset({"with_raw_response", "with_streaming_response"})
 _COPIES = frozenset({"with_options", "copy"})
 _OWN = frozenset({"_inner", "_path", "_endpoints", "_client"})
 
@@ -167,8 +166,6 @@ class _Wrapped:
         found = getattr(self._inner, name)
         path = f"{self._path}.{name}".lstrip(".")
         path = _ALIASES.get(path, path)
-        if name in _PASSED:
-            return found
         if path in _TEXTS:
             return self._endpoints.cached(path, self._client, found)
         if path in _HELPERS:

@@ -113,7 +113,7 @@ class Attempt:
             member.limit.refused(clock())
             if isinstance(error, Overloaded):
                 member.busy_until = clock() + (PAUSE if error.retry_after is None else error.retry_after)
-            if choice.probe or not isinstance(error, Overloaded):
+            if not isinstance(error, Overloaded):
                 self.router.failed(choice, clock())
             self._tried(error)
             raise

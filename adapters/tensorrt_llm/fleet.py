@@ -202,11 +202,7 @@ class Fleet:
 
     def _turn(self, gate: Gate) -> None:
         for verdict in gate.turn(self._slots(), asyncio.get_running_loop().time()):
-            future = self._waiting.get(verdict.ticket)
-            if future is not None and not future.done():
-                future.set_result(verdict)
-            elif verdict.reason is None:
-                gate.leave(verdict.ticket, verdict.ticket.started)
+            self._waiting[verdict.ticket].set_result(verdict)  # who left is not in the queue any more
 
     async def _served(self, request: Request) -> AsyncGenerator[Event, None]:
         """Try replicas until one sends something."""

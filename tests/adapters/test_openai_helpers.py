@@ -120,12 +120,22 @@ def test_what_a_helper_is_told_beside_the_body_is_asked(
     url: str, upstream: Upstream, layer: CacheLayer
 ) -> None:
     asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
-    with plain(url, layer) as client:
-        for body in ({"top_k": 1}, {"top_k": 2}, {"top_k": 1}):
+    sent: list[Any] = []
+    through = openai.DefaultHttpxClient(event_hooks={"request": [sent.append]})
+    with wrap(openai.OpenAI(base_url=url, api_key="sk-test", http_client=through), layer=layer) as client:
+        for body, query in (({"top_k": 1}, {}), ({"top_k": 2}, {}), ({"top_k": 2}, {"v": "2"})) * 2:
             client.chat.completions.parse(
-                model="m", messages=asked, response_format=Step, extra_body=body, timeout=5
+                model="m",
+                messages=asked,
+                response_format=Step,
+                extra_body=body,
+                extra_query=query,
+                extra_headers={"x-trace": "t"},
+                timeout=7,
             )
-    assert [one["top_k"] for one in upstream.requests] == [1, 2]
+    assert [one["top_k"] for one in upstream.requests] == [1, 2, 2]
+    assert [dict(one.url.params) for one in sent] == [{}, {}, {"v": "2"}]
+    assert {(one.headers["x-trace"], one.extensions["timeout"]["read"]) for one in sent} == {("t", 7)}
 
 
 async def test_an_answer_that_does_not_parse_is_asked_for_again(

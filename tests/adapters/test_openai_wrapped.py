@@ -81,6 +81,10 @@ async def test_the_question_is_compared_by_meaning_and_not_the_server(url: str, 
         assert len(upstream.requests) == 3
         (told,) = layer.stats()["functions"].values()
         assert told["similar_hits"] == 2
+        for words in ("how do I return it", "it return I do how"):
+            await client.embeddings.create(model="e", input=words)
+            await layer.flush()
+        assert len(upstream.requests) == 5  # a vector is that of the very words
 
 
 def test_a_stream_with_usage_is_not_replayed_to_who_did_not_ask_for_it(

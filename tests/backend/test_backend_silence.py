@@ -86,6 +86,9 @@ def test_what_says_nothing_about_a_replica_does_not_count() -> None:
     assert r.replicas[0].quiet == 1.0
     r.replicas[0].heard()
     assert r.replicas[0].quiet is None, "others are answered: this one waits for its turn"
+    r.replicas[0].mutes, r.replicas[0].waiting = 1, 0
+    leave(r, send(r, 2.0, to=0), 2.1, late=False)
+    assert r.replicas[0].quiet == 2.0, "it was asked whether it is back, and did not say"
 
 
 def test_a_silence_below_zero_is_refused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.tensorrt_llm import Shed
-from cachelayer.adapters.tensorrt_llm.admission import LimitPolicy
+from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
 from cachelayer.adapters.tensorrt_llm.brownout import BrownoutPolicy
 from cachelayer.adapters.tensorrt_llm.client import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.events import Capabilities, Delta, End, Event, Start
@@ -78,6 +78,30 @@ async def test_a_surge_waits_or_is_shed_and_told_of(monkeypatch: pytest.MonkeyPa
     lines = prometheus(fleet.signals()).splitlines()
     assert f'cachelayer_backend_shed_total{{lane="interactive",reason="brownout"}} {len(shed)}' in lines
     assert "cachelayer_backend_brownout 1" in lines
+    clock.ahead += 2.0
+    assert await asked(), "who was shed takes nobody's turn"
+    await llm.aclose()
+
+
+async def test_who_has_no_time_to_wait_for_his_turn_in_a_surge_is_shed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, policy = Clock(monkeypatch), BrownoutPolicy(recent=5.0, least=1.0)
+    fleet = Fleet([Quick()], brownout=policy, lanes={"interactive": Lane(reserve=0, max_wait=60)})
+    llm = TensorRTLLM(fleet)
+
+    def asked(**fields: Any) -> Any:
+        return llm(model="m", messages=[{"role": "user", "content": "?"}], **fields)
+
+    for _ in range(30):
+        await asked()
+        clock.ahead += 2.0
+    surge = [asyncio.ensure_future(asked()) for _ in range(12)]
+    await turns(20)
+    with pytest.raises(Shed, match="brownout"):
+        await asked(timeout=2.0)
+    clock.ahead += 20.0
+    assert all(one["choices"] for one in await asyncio.gather(*surge))
     await llm.aclose()
 
 
