@@ -93,7 +93,6 @@ class TritonTransport:
     def _open(self) -> Any:
         if self._channel is None:
             options = [
-                ("grpc.max_send_message_length", -1),
                 ("grpc.max_receive_message_length", -1),
                 ("grpc.keepalive_time_ms", self._keepalive),
                 ("grpc.keepalive_timeout_ms", 20_000),
@@ -121,7 +120,7 @@ class TritonTransport:
         try:
             server = await stub.ServerMetadata(self._pb.ServerMetadataRequest(), **self._brief)
             index = await stub.RepositoryIndex(self._pb.RepositoryIndexRequest(ready=True), **self._brief)
-            names = [m.name for m in index.models if m.state in ("READY", "")]
+            names = [m.name for m in index.models]
             if not names:
                 raise Unavailable(f"{self.name} has no ready model yet")
             layouts = [

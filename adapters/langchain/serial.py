@@ -162,8 +162,6 @@ def _unserialized(value: Any) -> bool:
 
 
 def _message(item: dict[str, Any]) -> dict[str, Any]:
-    if item["type"] != "constructor":
-        raise KeyError("a message that was not serialized")
     fields = item["kwargs"]
     kind = fields.get("type", item["id"][-1])
     role = _ROLES.get(kind, kind)

@@ -131,8 +131,6 @@ class ServeTransport:
         if request.stream:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}
-        if self.capabilities.priority:
-            body["priority"] = request.priority
         try:
             return path, orjson.dumps(body)
         except TypeError as error:

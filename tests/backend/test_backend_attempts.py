@@ -89,6 +89,15 @@ async def test_a_fleet_can_do_what_all_of_its_replicas_can_and_is_well_where_one
     assert not await fleet.healthy()
 
 
+async def test_a_fleet_that_is_started_again_takes_the_model_that_all_replicas_have_now() -> None:
+    one, other = Scripted("one"), Scripted("other")
+    fleet, _ = fleet_of(one, other)
+    assert (await fleet.start()).models == ("m",)
+    for replica in (one, other):
+        replica.capabilities = Capabilities("openai", models=("newer",))
+    assert (await fleet.start()).models == ("newer",)
+
+
 async def test_a_fleet_that_is_drained_whole_says_so_at_once() -> None:
     fleet, llm = fleet_of(Scripted("one"), lanes={"interactive": Lane(reserve=0, max_wait=30)})
     await said(llm)

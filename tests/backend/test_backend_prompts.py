@@ -181,6 +181,13 @@ async def test_a_wait_ends_with_the_hold_or_the_deadline_and_the_request_goes_al
     assert not first.done.done() and len(second.blocks) == 1, "both compute; the leader keeps its lead"
     first.warm()
     second.close()
+    patient = flight(max_hold=600.0)
+    first = await patient.enter([*SHARED, 1])
+    soon = asyncio.get_running_loop().time() + 0.02
+    second = await asyncio.wait_for(patient.enter([*SHARED, 2], soon), 20)
+    assert not first.done.done()
+    first.close()
+    second.close()
 
 
 async def test_a_cancelled_sibling_leaves_nothing_behind() -> None:

@@ -47,6 +47,10 @@ def test_messages_with_a_common_beginning_have_a_common_beginning_as_bytes() -> 
     one = prompt_bytes([system, {"role": "user", "content": "a"}], None, [{"b": 1, "a": 2}])
     two = prompt_bytes([system, {"role": "user", "content": "b"}], None, [{"a": 2, "b": 1}])
     assert one[:-1] == two[:-1]
+    other = prompt_bytes([system], None, [{"b": 1}])
+    assert not set(chain(other)) & set(chain(one)), "tools come first in a prompt"
+    spoken = prompt_bytes([{**system, "role": "user"}], None)
+    assert not set(chain(spoken)) & set(chain(prompt_bytes([system], None))), "so does who speaks"
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=40), st.integers(1, 8))

@@ -31,7 +31,6 @@ BLS = {
         {"name": "max_tokens", "data_type": "TYPE_INT32"},
     ],
     "output": [{"name": "text_output", "data_type": "TYPE_STRING"}],
-    "model_transaction_policy": {"decoupled": True},
 }
 
 
@@ -46,10 +45,11 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
         self.refuses: tuple[str, str] | None = None
         self.ill: tuple[str, str] | None = None
         self.cut: int | None = None
-        self.batch, self.text = 0, False
+        self.decoupled, self.batch, self.text, self.told = True, 0, False, list[dict[str, str]]()
         self.address = ""
 
     async def _known(self, context: Any) -> None:
+        self.told.append(dict(map(tuple, context.invocation_metadata())))
         if ("authorization", "Bearer x") not in tuple(map(tuple, context.invocation_metadata())):
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "who are you")
         if self.ill is not None:
@@ -73,7 +73,8 @@ class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
         if request.name != BLS["name"]:
             return pb.ModelConfigResponse()
         parse = importlib.import_module("google.protobuf.json_format").ParseDict
-        config = {**BLS, "max_batch_size": self.batch}
+        how = {"max_batch_size": self.batch, "model_transaction_policy": {"decoupled": self.decoupled}}
+        config = {**BLS, **how}
         return pb.ModelConfigResponse(config=parse(config, pb.ModelConfigResponse().config))
 
     async def ModelReady(self, request: Any, context: Any) -> Any:
@@ -123,6 +124,7 @@ async def test_headers_go_with_every_call_however_their_names_are_written(proxy:
     llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"Authorization": "Bearer x"})
     assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
     assert await llm.healthy()
+    assert {told["triton_grpc_error"] for told in proxy.told} == {"true"}, "each asks for real statuses"
     await llm.aclose()
 
 
@@ -177,6 +179,17 @@ async def test_a_status_says_whose_fault_it_is(
     with pytest.raises(kind, match=f"^triton://{proxy.address}: ") as fault:
         await llm(prompt="x")
     assert type(fault.value) is kind and fault.value.status == status
+    await llm.aclose()
+
+
+async def test_a_model_that_cannot_stream_is_known_for_it_and_streams_its_answer_whole(proxy: Proxy) -> None:
+    llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"authorization": "Bearer x"})
+    assert (await llm.start()).streaming
+    await llm.aclose()
+    proxy.decoupled = False
+    assert not (await llm.start()).streaming
+    stream = await llm(prompt="x", stream=True)
+    assert "".join([chunk["choices"][0]["text"] async for chunk in stream]) == "hi"
     await llm.aclose()
 
 
