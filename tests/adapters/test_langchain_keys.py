@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedEmbeddings, CachedRetriever, CachedRunnable, CacheLayerCache
+from cachelayer.adapters.langchain import (
+    CachedEmbeddings,
+    CachedRetriever,
+    CachedRunnable,
+    CacheLayerCache,
+    cached_tool,
+)
+from cachelayer.adapters.langchain.configs import heard
 from cachelayer.adapters.langchain.serial import LangChainCodec, messages_of
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.globals import set_debug
 from langchain_core.load.serializable import Serializable
 from langchain_core.outputs import Generation
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
+from langsmith import tracing_context
 
 from cachelayer import CacheLayer
 from cachelayer.exact.wire.codec import ForeignClass
@@ -96,6 +106,32 @@ def test_a_step_that_is_explained_within_a_run_is_explained_by_its_config(layer:
     chain = RunnableLambda(run)
     users: list[RunnableConfig] = [{"configurable": {"user": name}} for name in ("ann", "bob", "ann")]
     assert [chain.invoke("a", user) for user in users] == ["miss", "miss", "exact hit"]
+
+
+def test_whoever_traces_or_debugs_listens_to_every_run() -> None:
+    assert not heard({})
+    with tracing_context(enabled=True):
+        assert heard({})
+    set_debug(True)
+    try:
+        assert heard({})
+    finally:
+        set_debug(False)
+
+
+def test_what_the_owner_varies_by_counts_beside_the_config_of_a_tool(layer: CacheLayer) -> None:
+    place, calls = ["here"], []
+
+    @tool
+    def price(item: str, config: RunnableConfig) -> int:
+        """Look up a price."""
+        calls.append(place[0])
+        return len(item)
+
+    look = cached_tool(price, layer, keep="10m", vary=[lambda: place[0]])
+    for place[0] in ("here", "there", "here"):
+        look.invoke({"item": "lamp"})
+    assert calls == ["here", "there"]
 
 
 def test_a_text_that_recurs_in_a_batch_is_looked_up_once(layer: CacheLayer) -> None:

@@ -69,6 +69,10 @@ def test_what_a_plain_stream_brought_is_kept_as_it_came(layer: CacheLayer, versi
     list(cached.stream("a"))
     kept = cached.invoke("a")
     assert kept.tool_calls == [call] and kept.content == ([call] if version == "v1" else "")
+    told = CachedChatModel(model=Counting(output_version=version), cache=cached.cache)
+    list(told.stream("b"))
+    text = "answer 1"
+    assert told.invoke("b").content == ([{"type": "text", "text": text}] if version == "v1" else text)
 
 
 def test_a_call_that_streams_in_blocks_is_kept_as_a_call(layer: CacheLayer) -> None:

@@ -57,6 +57,11 @@ async def test_a_deadline_that_triton_itself_keeps_frees_the_slot(
     await until(lambda: any(e == event and i == request.id for _, e, i in triton.events()))
 
 
+async def test_an_answer_is_of_the_model_that_was_asked_for(connect: Connect, triton: TritonServer) -> None:
+    llm = connect(triton, "llmapi")
+    assert [(await llm(prompt="x", model=model))["model"] for model in ("mine", None)] == ["mine", "llmapi"]
+
+
 async def test_an_answer_of_any_size_is_taken(connect: Connect, triton: TritonServer) -> None:
     llm = connect(triton, "llmapi")
     answer = await llm(prompt=prompt("a" * 5 * 2**20, step=5 * 2**20), max_tokens=4)

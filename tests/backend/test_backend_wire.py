@@ -57,6 +57,12 @@ def test_deltas_of_cumulative_text_join_to_the_final_text(text: str, ends: list[
     assert out + diff.step(text.encode(), True) == text
 
 
+def test_what_is_not_all_there_is_held_back_and_a_text_that_shrinks_says_nothing() -> None:
+    diff = TextDiff()
+    steps = [("ab\ufffd\ufffd", False), ("a", False), ("ab\u4e16", False), ("ab\u4e16\ufffd", True)]
+    assert [diff.step(text.encode(), final) for text, final in steps] == ["ab", "", "\u4e16", "\ufffd"]
+
+
 def test_a_cumulative_text_that_changes_its_past_is_refused() -> None:
     diff = TextDiff()
     diff.step(b"abc", False)
@@ -149,6 +155,20 @@ def test_a_value_that_does_not_fit_its_tensor_is_refused() -> None:
         inputs_of(layout(), parse({"prompt": "x", "max_tokens": 2**40}, 0.0), "x", 16)
     with pytest.raises(RequestRejected, match="top_p"):  # two of what Triton takes one of
         inputs_of(layout(), parse({"prompt": "x", "top_p": [0.1, 0.2]}, 0.0), "x", 16)
+
+
+@pytest.mark.parametrize(("stream", "decoupled"), [(True, True), (True, False), (False, True)])
+def test_a_model_is_asked_to_stream_where_the_caller_wants_it_and_it_can(
+    stream: bool, decoupled: bool
+) -> None:
+    request = parse({"prompt": "x", "stream": stream}, 0.0)
+    *_, last = inputs_of(layout(decoupled=decoupled), request, "x", 16)
+    assert (last.name, last.raw) == ("stream", b"\1" if stream and decoupled else b"\0")
+
+
+@pytest.mark.parametrize(("datatype", "raw"), [("BYTES", b""), ("BYTES", b"\1"), ("FP32", b"\0"), ("FP16", b"\0\0")])
+def test_an_output_that_holds_nothing_or_what_is_not_read_is_none(datatype: str, raw: bytes) -> None:
+    assert decode(datatype, raw) is None
 
 
 def test_metrics_are_read_as_text_and_as_numbers() -> None:
