@@ -134,11 +134,13 @@ def test_what_the_owner_varies_by_counts_beside_the_config_of_a_tool(layer: Cach
     assert calls == ["here", "there"]
 
 
-def test_a_text_that_recurs_in_a_batch_is_looked_up_once(layer: CacheLayer) -> None:
+async def test_a_text_that_recurs_in_a_batch_is_looked_up_once(layer: CacheLayer) -> None:
     embeddings = CachedEmbeddings(DeterministicFakeEmbedding(size=4), layer, name="fake")
     one, two, again = embeddings.embed_documents(["a", "b", "a"])
     assert one == again != two
     assert layer.stats()["functions"]["embeddings:fake"]["requests"] == 2
+    assert await embeddings.aembed_documents(["a", "b", "a"]) == [one, two, one]
+    assert layer.stats()["functions"]["embeddings:fake"]["requests"] == 4
 
 
 @pytest.mark.parametrize("text", ["[]", "[ ]", '["a"]', "{}", "hello"])

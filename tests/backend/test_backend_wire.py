@@ -166,7 +166,9 @@ def test_a_model_is_asked_to_stream_where_the_caller_wants_it_and_it_can(
     assert (last.name, last.raw) == ("stream", b"\1" if stream and decoupled else b"\0")
 
 
-@pytest.mark.parametrize(("datatype", "raw"), [("BYTES", b""), ("BYTES", b"\1"), ("FP32", b"\0"), ("FP16", b"\0\0")])
+@pytest.mark.parametrize(
+    ("datatype", "raw"), [("BYTES", b""), ("BYTES", b"\1"), ("FP32", b"\0"), ("FP16", b"\0\0")]
+)
 def test_an_output_that_holds_nothing_or_what_is_not_read_is_none(datatype: str, raw: bytes) -> None:
     assert decode(datatype, raw) is None
 
