@@ -71,7 +71,7 @@ def _stem(mark: bytes) -> bytes:
 
 
 def _created(body: bytes, value: Any) -> bytes:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int):
         return b""
     digits = b"%d" % value
     names = (b'"created":', b'"created": ')

@@ -216,7 +216,7 @@ def test_connect_does_no_input_or_output() -> None:
 tensors = st.lists(st.binary(max_size=300), min_size=1, max_size=4)
 
 
-@example("ab", [b"x" * 200], [b"y" * 20_000], False, "")
+@example("ab", [b"x" * 200, b"w"], [b"y" * 20_000, b"z"], False, "")
 @given(st.binary(max_size=200).map(bytes.hex), tensors, tensors, st.booleans(), st.text(max_size=5))
 def test_a_response_read_by_its_beginning_is_the_response_parsed(
     id_: str, before: list[bytes], after: list[bytes], final: bool, error: str
