@@ -3,6 +3,7 @@
 cache           `CacheLayerCache`
 model           `CachedChatModel`
 pieces          what streams, as a whole answer, and back
+structured      chains of structured output
 retriever       `CachedRetriever`
 embeddings      `CachedEmbeddings`
 tools           `cached_tool`

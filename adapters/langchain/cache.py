@@ -112,14 +112,15 @@ class CacheLayerCache(Undivided, BaseCache):
 
     async def aexplain(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> Explanation:
         """`explain`, awaited."""
-        while isinstance(model, RunnableBinding):
-            kwargs, model = {**model.kwargs, **kwargs}, model.bound
-        if not isinstance(model, BaseChatModel):
-            raise ConfigurationError("model", unquoted(model), "give the chat model that the chain asks")
-        messages = model._convert_input(input).to_messages()
-        asked = {name: value for name, value in kwargs.items() if name not in _TRACED}
-        llm_string = model._get_llm_string(**{"stop": None, **asked})
-        return await self._handle.explain(messages_of(prompt_of(messages)), llm_string)
+        return await self._handle.explain(*_asked(model, input, kwargs))
+
+    async def aforget(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> None:
+        """Forget what `model.invoke(input, **kwargs)` was answered: the next one asks the model again."""
+        await self._handle.invalidate(*_asked(model, input, kwargs))
+
+    def forget(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> None:
+        """`aforget` for plain code."""
+        self._handle.engine.portal.run(self.aforget(model, input, **kwargs))
 
     def clear(self, **kwargs: Any) -> None:
         """Forget everything that this cache holds, in every process."""
@@ -202,6 +203,17 @@ def _nameless(made: Generation) -> Generation:
     if not isinstance(made, ChatGeneration) or made.message.id is None:
         return made
     return made.model_copy(update={"message": made.message.model_copy(update={"id": None})})
+
+
+def _asked(model: Runnable[Any, Any], input: Any, kwargs: dict[str, Any]) -> tuple[Any, str]:
+    """What LangChain looks up where a model is asked. Raises ConfigurationError for what is no chat model."""
+    while isinstance(model, RunnableBinding):
+        kwargs, model = {**model.kwargs, **kwargs}, model.bound
+    if not isinstance(model, BaseChatModel):
+        raise ConfigurationError("model", unquoted(model), "give the chat model that the chain asks")
+    messages = model._convert_input(input).to_messages()
+    asked = {name: value for name, value in kwargs.items() if name not in _TRACED}
+    return messages_of(prompt_of(messages)), model._get_llm_string(**{"stop": None, **asked})
 
 
 async def _generate(messages: Any, llm: str) -> Any:

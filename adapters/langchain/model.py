@@ -12,7 +12,7 @@ from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import LC_ID_PREFIX, AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
+from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.tools import BaseTool
 
 from cachelayer.errors import ConfigurationError
@@ -21,6 +21,7 @@ from cachelayer.partial.shelf import Absent
 from .cache import CacheLayerCache
 from .pieces import chunk_of, whole_of
 from .serial import prompt_of
+from .structured import Structured, replaced
 
 _TAKEN_OVER = ("callbacks", "tags", "metadata", "verbose", "output_version", "profile")
 _ASKED: ContextVar[object] = ContextVar("cachelayer_langchain_asked", default=None)
@@ -114,12 +115,13 @@ class CachedChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[Any, Any]:
-        """What the model makes of it, by its own methods, with this one in its place."""
+        """What the model makes of it, by its own methods, with this one in its place. An answer that does not fit is
+        not kept."""
         made = self.model.with_structured_output(schema, include_raw=include_raw, **kwargs)
-        replaced: Runnable[Any, Any] = _replaced(made, self.model, self)
-        if replaced is made:
+        chain: Runnable[Any, Any] = replaced(made, self.model, self)
+        if chain is made:
             raise NotImplementedError(f"{type(self.model).__name__}.with_structured_output hides the model")
-        return replaced
+        return Structured(bound=chain)
 
     def _generate_with_cache(
         self,
@@ -246,19 +248,3 @@ class CachedChatModel(BaseChatModel):
         if store is False or isinstance(store, CacheLayerCache):
             return store or None
         raise ConfigurationError("cache", store, "give CachedChatModel a CacheLayerCache(layer)")
-
-
-def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
-    """A chain with `cached` wherever it asks `model`; itself where it does not."""
-    if made is model:
-        return cached
-    if isinstance(made, RunnableBinding):
-        bound = _replaced(made.bound, model, cached)
-        return made if bound is made.bound else made.model_copy(update={"bound": bound})
-    if isinstance(made, RunnableSequence | RunnableParallel):
-        of = dict(enumerate(made.steps)) if isinstance(made, RunnableSequence) else made.steps__
-        steps: dict[Any, Any] = {name: _replaced(one, model, cached) for name, one in of.items()}
-        if any(one is not of[name] for name, one in steps.items()):
-            in_order = isinstance(made, RunnableSequence)
-            return RunnableSequence(*steps.values(), name=made.name) if in_order else RunnableParallel(steps)
-    return made

@@ -115,3 +115,42 @@ async def test_what_a_model_says_beside_its_answers_is_said_by_a_cached_one(laye
 
     cached = CachedChatModel(model=Telling(), cache=CacheLayerCache(layer))
     assert (await cached.agenerate([[AIMessage("x")]])).llm_output == {"model_name": "told"}
+
+
+class Learning(Counting):
+    """Calls the tool that it is given rightly from the third time on."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self.bind(tools=[{"name": tool.__name__} for tool in tools])
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        self.calls += 1
+        given = {"n": self.calls if self.calls > 2 else "no number"}
+        message = AIMessage("", tool_calls=[{"name": "Doubling", "args": given, "id": "1"}])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+async def test_what_does_not_fit_is_asked_for_again(layer: CacheLayer, awaited: bool) -> None:
+    """Whoever tried again was given the same answer for as long as it lived."""
+
+    async def asked(chain: Runnable[Any, Any], question: Any) -> Any:
+        return await chain.ainvoke(question) if awaited else chain.invoke(question)
+
+    cache = CacheLayerCache(layer)
+    for retried in (True, False):
+        chain = CachedChatModel(model=Learning(), cache=cache).with_structured_output(Doubling)
+        chain = chain.with_retry(wait_exponential_jitter=False) if retried else chain
+        question = f"how many? {retried}"
+        for _ in range(0 if retried else 2):
+            with pytest.raises(ValueError, match="n"):
+                await asked(chain, question)
+        for _ in range(2):
+            assert await asked(RunnableLambda(str) | chain, question) == Doubling(n=3)
+    cache = CacheLayerCache(layer, name="raw")
+    raw = CachedChatModel(model=Learning(), cache=cache).with_structured_output(Doubling, include_raw=True)
+    found = [await asked(raw, "how many?") for _ in range(4)]
+    assert [told["parsed"] and told["parsed"].n for told in found] == [None, None, 6, 6]
+    uncached = CachedChatModel(model=Learning(), cache=False).with_structured_output(Doubling)
+    with pytest.raises(ValueError, match="n"):
+        await asked(uncached, "how many?")

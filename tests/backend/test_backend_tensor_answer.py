@@ -56,7 +56,9 @@ def test_a_text_that_is_named_and_not_there_says_nothing() -> None:
 
 def test_a_prompt_is_taken_off_a_whole_answer_once_where_the_model_cannot_leave_it_out() -> None:
     assert said(answer_of(stream=False, echoes=True), response(True, text_output="hi hi there")) == "hi there"
-    assert said(answer_of(echoes=True), response(True, text_output="hi there")) == "hi there", "streams have none"
+    assert said(answer_of(echoes=True), response(True, text_output="hi there")) == "hi there", (
+        "streams have none"
+    )
 
 
 def test_what_is_not_told_of_tokens_is_unknown_and_what_is_told_counts() -> None:
