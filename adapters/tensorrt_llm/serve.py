@@ -124,7 +124,9 @@ class ServeTransport:
         body["model"] = request.model or self._model
         if request.messages is not None:
             path, body["messages"] = "/v1/chat/completions", request.messages
-            if request.salt is not None and self.capabilities.salt:
+            if (
+                request.salt is not None
+            ):  # where nobody asked what the server knows, it refuses what it does not
                 body["cache_salt"] = request.salt
         else:
             path, body["prompt"] = "/v1/completions", request.prompt

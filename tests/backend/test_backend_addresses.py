@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import warnings
 from collections.abc import AsyncIterator
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 from answering import answering
-from cachelayer.adapters.tensorrt_llm import TensorRTLLM, Unavailable
+from cachelayer.adapters.tensorrt_llm import Delta, TensorRTLLM, Unavailable
+from cachelayer.adapters.tensorrt_llm.request import parse
 from serve_server import ServeStandin
 from until import until
 
@@ -96,9 +98,12 @@ async def test_a_start_that_failed_leaves_nothing_to_close_and_may_be_tried_agai
     await server.crash()
 
 
-async def test_a_server_without_a_health_route_is_served_and_an_ill_one_says_why(serve: ServeStandin) -> None:
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_without_a_health_route_is_served_and_an_ill_one_says_why(
+    serve: ServeStandin, status: int
+) -> None:
     async def other_make(request: web.Request) -> web.Response:
-        return web.Response(status=404 if request.path == "/health" else 200, text="{}")
+        return web.Response(status=status if request.path == "/health" else 200, text="{}")
 
     async with answering(other_make) as address:
         llm = TensorRTLLM.connect(f"trtllm://{address}")
@@ -114,3 +119,31 @@ async def test_leaving_the_block_closes_what_is_connected(serve: ServeStandin) -
         await llm(messages=[{"role": "user", "content": "x"}])
         assert serve.open
     await until(lambda: not serve.open, 5.0)  # kept ones close after fifteen seconds
+
+
+async def test_a_connection_that_ends_as_it_is_used_again_is_replaced_by_one_more() -> None:
+    """What a server closed for being idle, and the client learns of only by asking."""
+    answered: list[int] = []
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = not answered
+        for _ in range(1 if first else 9):
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = [line.split(b":")[1] for line in head.lower().split(b"\r\n") if b"content-length" in line]
+            await reader.readexactly(int(size[0]) if size else 0)
+            answered.append(1)
+            said = b'{"choices":[{"index":0,"message":{"content":"yes"},"finish_reason":"stop"}]}'
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(said) + said)
+        if first:
+            await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    transport = TensorRTLLM.connect(f"trtllm://{host}:{port}").transport
+    request = parse({"messages": [{"role": "user", "content": "?"}]}, 0.0)
+    for _ in range(2):
+        said = [event async for event in transport.events(request)]
+        assert isinstance(said[1], Delta) and said[1].text == "yes"
+    await transport.aclose()
+    server.close()

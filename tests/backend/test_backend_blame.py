@@ -174,11 +174,21 @@ async def test_a_caller_whom_nobody_serves_is_told_when_to_come_back(serve: Serv
     await llm.aclose()
 
 
-async def test_a_start_that_does_not_hear_what_a_server_has_is_none(says: Says) -> None:
-    """A server that was just starting, or busy, counted as one without models and salts until it was lost."""
-    says.models = 503
+async def test_a_page_in_place_of_an_error_is_told_in_part(says: Says) -> None:
+    says.status, says.says = 400, "no " * 100_000
     llm = TensorRTLLM.connect(f"trtllm://{says.address}")
-    with pytest.raises(Unavailable, match="answers /v1/models with 503"):
+    with pytest.raises(RequestRejected, match="^no no") as refusal:
+        await asked(llm)
+    assert len(str(refusal.value)) <= 2000
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_start_that_does_not_hear_what_a_server_has_is_none(says: Says, status: int) -> None:
+    """A server that was just starting, or busy, counted as one without models and salts until it was lost."""
+    says.models = status
+    llm = TensorRTLLM.connect(f"trtllm://{says.address}")
+    with pytest.raises(Unavailable, match=f"answers /v1/models with {status}"):
         await llm.start()
     says.models = 404
     assert (await llm.start()).models == ()

@@ -216,3 +216,13 @@ def test_a_stream_is_read_in_one_go_as_it_is_event_by_event(lines: list[bytes], 
     stream = end.join(lines) + end + DONE
     in_one_go, one_by_one = _chunks(stream), _chunks(b": a comment first\n\n" + stream)
     assert in_one_go == one_by_one
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_event() -> None:
+    assert [*payloads(b"\xef\xbb\xbfdata: x\n\n")] == [b"x"]
+
+
+def test_without_done_each_choice_has_to_say_why_it_ended() -> None:
+    ends = [{"index": 0, "finish_reason": "stop"}, {"index": 1, "finish_reason": None}]
+    with pytest.raises(NotAnAnswer, match="every choice"):
+        chunks_in(event(json.dumps({"choices": ends}).encode()))
