@@ -80,7 +80,8 @@ async def test_an_engine_without_salt_fails_closed() -> None:
         await llm(prompt="x", cache_salt="acme")
     with pytest.raises(ConfigurationError, match="salt"):
         await local(llm=trt.OldLLM("m"), salt="required").start()
-    assert (await llm(prompt="x"))["choices"][0]["text"] == "echo: x"
+    told = await llm(prompt="x", retention=[(0, 64, 90, 30.0)])  # it keeps what it keeps
+    assert told["choices"][0]["text"] == "echo: x"
 
 
 async def test_leaving_a_stream_aborts_it(gate: Path) -> None:
@@ -90,6 +91,14 @@ async def test_leaving_a_stream_aborts_it(gate: Path) -> None:
     assert len(engine.running) == 1
     await stream.aclose()
     assert not engine.running
+
+
+async def test_what_has_ended_is_not_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
+    aborted: list[Any] = []
+    monkeypatch.setattr(trt.RequestOutput, "abort", aborted.append)
+    llm = local(llm=trt.LLM("m"))
+    await llm(prompt="x")
+    assert [chunk async for chunk in await llm(prompt="x", stream=True)] and not aborted
 
 
 async def test_cancelling_the_caller_aborts_the_request(gate: Path) -> None:
