@@ -177,7 +177,7 @@ async def test_a_caller_whom_nobody_serves_is_told_when_to_come_back(serve: Serv
 async def test_a_page_in_place_of_an_error_is_told_in_part(says: Says) -> None:
     says.status, says.says = 400, "no " * 100_000
     llm = TensorRTLLM.connect(f"trtllm://{says.address}")
-    with pytest.raises(RequestRejected, match="^no no") as refusal:
+    with pytest.raises(RequestRejected, match=r"^no no") as refusal:
         await asked(llm)
     assert len(str(refusal.value)) <= 2000
     await llm.aclose()

@@ -179,9 +179,18 @@ def test_speculation_keeps_tenants_apart_and_names_a_draft_exactly_where_one_is_
         ({"method": "Eagle"}, "draft=None: Eagle needs a draft model: give its directory"),
         ({"method": "MTP", "draft": "/d"}, "draft='/d': MTP drafts without a model: leave it out"),
         ({"method": "MTP", "max_draft_len": 0}, "max_draft_len=0: give 1 to 16"),
+        ({"method": "MTP", "max_draft_len": 17}, "max_draft_len=17: give 1 to 16"),
     ):
         with pytest.raises(ConfigurationError, match=re.escape(told)):
             Speculation(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("concurrency", "batch"), [(1, 1), (8, 16), (12, 16), (13, 16), (14, 32), (100, 128)]
+)
+def test_a_batch_is_a_power_of_two_a_quarter_above_what_is_expected(concurrency: int, batch: int) -> None:
+    profile = make("throughput", LLAMA_8B, GPUS["H200"], context=2048, concurrency=concurrency)
+    assert profile.llm_kwargs()["max_batch_size"] == batch
 
 
 def test_gpus_that_share_a_layer_divide_its_kv_heads_or_each_head_is_on_several() -> None:
@@ -229,6 +238,7 @@ def test_template_variables_of_the_engine_model_are_documented_ones() -> None:
     assert parameters.keys() <= known
     assert parameters["batch_scheduler_policy"] == "max_utilization"
     assert parameters["kv_cache_host_memory_bytes"] == str(8 * GIB)
+    assert parameters["max_queue_delay_microseconds"] == "10000", "of ten milliseconds"
 
 
 @pytest.mark.usefixtures("triton_runs")
