@@ -80,8 +80,17 @@ async def test_an_engine_without_salt_fails_closed() -> None:
         await llm(prompt="x", cache_salt="acme")
     with pytest.raises(ConfigurationError, match="salt"):
         await local(llm=trt.OldLLM("m"), salt="required").start()
-    told = await llm(prompt="x", retention=[(0, 64, 90, 30.0)])  # it keeps what it keeps
-    assert told["choices"][0]["text"] == "echo: x"
+    assert (await llm(prompt="x"))["choices"][0]["text"] == "echo: x"
+
+
+async def test_an_engine_that_keeps_no_blocks_on_demand_is_asked_for_none() -> None:
+    class Bare(trt.LLM):
+        def generate_async(self, inputs: Any, sampling_params: Any = None, streaming: bool = False) -> Any:  # type: ignore[override]
+            return super().generate_async(inputs, sampling_params, streaming=streaming)
+
+    llm = local(llm=Bare("m"))
+    assert not (await llm.start()).retention
+    assert (await llm(prompt="x", retention=[(0, 64, 90, 30.0)]))["choices"][0]["text"] == "echo: x"
 
 
 async def test_leaving_a_stream_aborts_it(gate: Path) -> None:

@@ -13,9 +13,10 @@ from cachelayer.adapters.tensorrt_llm.brownout import BrownoutPolicy
 from cachelayer.adapters.tensorrt_llm.client import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.events import Capabilities, Delta, End, Event, Start
 from cachelayer.adapters.tensorrt_llm.fleet import Fleet
+from cachelayer.adapters.tensorrt_llm.guard import Deadline
 from cachelayer.adapters.tensorrt_llm.request import Request
 from cachelayer.adapters.tensorrt_llm.signals import prometheus
-from turns import turns
+from turns import cancelled, turns
 
 
 class Quick:
@@ -124,3 +125,27 @@ async def test_who_waited_as_long_as_the_lane_allows_is_told_to_come_back(
     replica.open.set()
     assert (await first)["choices"][0]["finish_reason"] == "stop"
     await llm.aclose()
+
+
+async def test_who_is_cancelled_as_his_time_is_up_is_cancelled() -> None:
+    loop = asyncio.get_running_loop()
+    limit = Deadline(loop.time() + 600)
+
+    async def waits() -> None:
+        with limit:
+            await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(waits())
+    await turns()
+    limit._expire()
+    await cancelled(task)
+    limit.close()
+
+
+async def test_no_clock_goes_on_for_a_request_that_is_over() -> None:
+    loop: Any = asyncio.get_running_loop()
+    llm = TensorRTLLM(Quick())
+    for stream in (False, True):
+        answer = await llm(prompt="?", timeout=5_000, stream=stream)
+        assert not stream or [chunk async for chunk in answer]
+    assert not [one for one in loop._scheduled if one.when() > loop.time() + 1_000 and not one.cancelled()]
