@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cachelayer.adapters.tensorrt_llm.events import Delta, End, Start
+from cachelayer.adapters.tensorrt_llm.events import Delta, End, Start, Usage
 from cachelayer.adapters.tensorrt_llm.memory import Gpu, ModelShape, kv_memory
 from cachelayer.adapters.tensorrt_llm.request import parse
 from cachelayer.adapters.tensorrt_llm.signals import SECONDS, Histogram, prometheus
-from cachelayer.adapters.tensorrt_llm.wire import collect
+from cachelayer.adapters.tensorrt_llm.wire import chunks, collect, usage_of
 
 
 def test_a_value_counts_in_each_bucket_from_its_own_bound_on() -> None:
@@ -71,3 +71,24 @@ async def test_pieces_of_calls_are_joined_by_their_index_in_whatever_order_they_
         {"content": []},
         None,
     )
+
+
+async def test_a_stream_begins_with_each_choices_role_and_says_why_each_ended() -> None:
+    async def events() -> Any:
+        yield Start("1", "m", 0)
+        for index, why in ((0, 7), (1, None)):
+            yield Delta(index, "a", finish_reason="stop", stop_reason=why, logprobs=why)
+        yield End("stop")
+
+    request = parse({"messages": [{"role": "user", "content": "?"}], "n": 2, "stream": True}, 0.0)
+    told = [chunk["choices"][0] async for chunk in chunks(events(), request)]
+    roles, pieces = told[:2], told[2:]
+    assert [(one["index"], one["delta"]["role"]) for one in roles] == [(0, "assistant"), (1, "assistant")]
+    for field in ("stop_reason", "logprobs"):
+        assert [(one["index"], one.get(field, "none")) for one in pieces] == [(0, 7), (1, "none")]
+
+
+def test_counts_that_are_no_numbers_are_unknown_and_each_prompt_has_its_choices() -> None:
+    assert usage_of({"prompt_tokens": "7", "completion_tokens": 2}) == Usage(None, 2)
+    for prompt, choices in (("x", 2), ([1, 2, 3], 2), (["a", "b", "c"], 6), ([[1], [2]], 4)):
+        assert parse({"prompt": prompt, "n": 2}, 0.0).choices == choices
