@@ -177,3 +177,26 @@ async def test_an_engine_that_was_made_here_is_shut_down_here() -> None:
     assert await llm.healthy() and not engine._down
     await llm.aclose()
     assert engine._down and not await llm.healthy()
+
+
+async def test_a_chat_asks_for_an_answer_and_brings_its_own_special_tokens() -> None:
+    engine, told = trt.LLM("m"), []
+    real = engine.tokenizer
+
+    class Noting:
+        def encode(self, text: str, add_special_tokens: bool) -> Any:
+            told.append(add_special_tokens)
+            return real.encode(text, add_special_tokens=add_special_tokens)
+
+        def apply_chat_template(self, messages: Any, **options: Any) -> str:
+            told.append(options["add_generation_prompt"])
+            return str(messages[0]["content"])
+
+    engine.tokenizer = Noting()  # type: ignore[assignment]
+    llm = local(llm=engine)
+    await llm(messages=[{"role": "user", "content": "x"}])
+    await llm(
+        messages=[{"role": "user", "content": "x"}], chat_template_kwargs={"add_generation_prompt": False}
+    )
+    await llm(prompt="x")
+    assert told == [True, False, False, False, True]
