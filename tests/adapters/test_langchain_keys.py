@@ -12,6 +12,7 @@ from cachelayer.adapters.langchain import (
     CacheLayerCache,
     cached_tool,
 )
+from cachelayer.adapters.langchain.cache import WAITING
 from cachelayer.adapters.langchain.configs import heard
 from cachelayer.adapters.langchain.serial import LangChainCodec, messages_of
 from langchain_core.documents import Document
@@ -23,6 +24,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_models import Counting
 from langsmith import tracing_context
 
 from cachelayer import CacheLayer
@@ -168,3 +170,18 @@ def test_what_holds_a_secret_leaves_the_process_for_nobody() -> None:
 
     with pytest.raises(ForeignClass):
         LangChainCodec([Key]).encode(Key())
+
+
+def test_lookups_that_nobody_answers_are_forgotten_the_oldest_first(layer: CacheLayer) -> None:
+    cache = CacheLayerCache(layer)
+    for number in range(WAITING + 10):
+        assert cache.lookup(f"q{number}", "m") is None
+    assert len(cache._waiting._held) == WAITING
+
+
+def test_what_a_call_says_counts_before_what_is_bound_where_it_is_explained(layer: CacheLayer) -> None:
+    cache = CacheLayerCache(layer)
+    bound = Counting(cache=cache).bind(stop=["a"])
+    bound.invoke("q", stop=["b"])
+    assert cache.explain(bound, "q", stop=["b"]).verdict == "exact hit"
+    assert cache.explain(bound, "q").verdict == "miss"
