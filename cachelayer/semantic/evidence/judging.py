@@ -180,17 +180,14 @@ class Judge:
         """The judgement by a guess at the query's vector; None where that does not do: where the neighbours may not
         decide alone, or their vote hangs on a word of the pair verifier's."""
         known = here.known(candidates)
-        if len(known) < len(candidates) or any(c.turns for c in candidates):
+        if not known or known[0].place > 0 or any(c.turns for c in candidates):
             return None
         if (repeat := self._again(query, candidates, known)) is not None:
             return _repeat(fn, repeat.place, repeat.answer)
         reading = here.hood.read(query.vector, query.text, known, len(here.entries))
-        if (
-            reading.support < SUPPORT
-            or reading.contrary
-            or reading.edit >= 0
-            or _planted(here, query, reading)
-        ):
+        if reading.support < SUPPORT or reading.contrary or reading.edit >= 0:
+            return None
+        if _planted(here, query, reading):
             return None
         x = self._glanced.encode(reading.features)
         return Judgement(reading.place, reading.answer, self._glanced.risk(x), x, reading, glance=True)
