@@ -11,6 +11,7 @@ from counting import Counting
 from numpy.typing import NDArray
 
 from cachelayer import CacheLayer, Policy
+from cachelayer.semantic.embed.guess import load_guess
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.evidence.worth import LEAST, NOW_AND_THEN, Worth
 from cachelayer.types import Outcome
@@ -121,6 +122,31 @@ async def test_what_differs_beside_the_text_is_not_seen_at_a_glance() -> None:
             assert (await asked(LATER.format(DEEDS[0]))).source == "backend"
 
 
+async def test_conversations_are_not_glanced_at() -> None:
+    embedder = Guessing()
+
+    async def chat(messages: list[dict[str, str]]) -> str:
+        return next(deed for deed in DEEDS if deed in messages[-1]["content"])
+
+    async with layer_of(embedder) as layer:
+        asked = layer.wrap(chat, name="chat").outcome
+        await layer.start()
+        with layer.tighten(max_error_rate=1e-4):
+            for frame in FRAMES:
+                for deed in DEEDS:
+                    await asked([said(frame.format(deed))])
+                    await layer.flush()
+        assert "embed" not in (await asked([said(LATER.format(DEEDS[0]))])).timings
+        guesses = embedder.guesses
+        earlier = [said("i moved to another town"), {"role": "assistant", "content": "thanks for telling me"}]
+        await asked([*earlier, said(LATER.format(DEEDS[1]))])
+        assert embedder.guesses == guesses
+
+
+def said(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
 async def test_entries_that_are_gone_are_not_seen_at_a_glance() -> None:
     async with layer_of(Guessing()) as layer:
         asked = await kept(layer)
@@ -163,6 +189,7 @@ async def test_the_model_s_guess_lies_near_its_vector() -> None:
     embedder = OnnxEmbedder(workers=1)
     assert embedder.guess("not started yet") is None
     await embedder.start()
+    assert load_guess.cache_info().currsize == 1  # no request waits for the tables
     texts = [frame.format(deed) for frame in (*FRAMES, LATER) for deed in DEEDS]
     made = (await embedder.embed(texts)).vectors
     guesses = np.array([embedder.guess(text) for text in texts], np.float32)

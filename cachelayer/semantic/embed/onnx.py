@@ -20,7 +20,7 @@ from ..pairs.late_interaction import Tokens
 from ..text.marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
-from .guess import load_guess
+from .guess import Guess, load_guess
 from .prepare import Prepared, prepare
 from .session import open_session, open_tokenizer
 from .sources import DEFAULT_DIMENSION
@@ -103,7 +103,7 @@ class OnnxEmbedder:
     def guess(self, text: str) -> NDArray[np.float32] | None:
         """A vector (d,) near the one that `embed` makes, in microseconds; None if the text does not fit the window, or
         without the default model, from which that was learned."""
-        return self._encoder.guess(text) if self._model is None and self._encoder is not None else None
+        return None if self._encoder is None else self._encoder.guess(text)
 
     async def lacks_words(self, text: str) -> bool:
         """Whether the text fits the window, but holds a word that the model cannot spell."""
@@ -128,7 +128,7 @@ class OnnxEmbedder:
         with self._loading:
             if self._encoder is None:
                 prepared = prepare(self._model, precision=self._precision, download=self._download)
-                encoder = _Encoder(prepared)
+                encoder = _Encoder(prepared, load_guess() if self._model is None else None)
                 self.identity, self.dimension = prepared.identity, prepared.dimension
                 self._encoder = encoder
 
@@ -144,7 +144,8 @@ class _Run(NamedTuple):
 class _Encoder:
     """Model and tokenizer; `encode` may run on many threads at once."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, guess: Guess | None) -> None:
+        self._guess = guess
         self._session = open_session(str(prepared.model))
         self._tokenizer = open_tokenizer(prepared.tokenizer.read_bytes())
         self._window = prepared.window
@@ -166,8 +167,10 @@ class _Encoder:
         )
 
     def guess(self, text: str) -> NDArray[np.float32] | None:
+        if self._guess is None:
+            return None
         ids, complete = self._read(text)
-        return load_guess()(ids[1:-1]) if complete and len(ids) > 2 else None
+        return self._guess(ids[1:-1]) if complete and len(ids) > 2 else None
 
     def read_tokens(self, text: str) -> Tokens | None:
         with self._lock:
