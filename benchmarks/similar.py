@@ -26,7 +26,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +33,13 @@ import corpus
 import numpy as np
 from numpy.typing import NDArray
 from record import heading, keep, parser_of
+from similar_bare import bare_rates
 from similar_plot import plot
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
-from cachelayer.semantic.embed.session import open_session, open_tokenizer
 from cachelayer.types import Embedded
 
 STAGES = ("embed", "search", "verify")
@@ -153,6 +151,12 @@ async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[st
             for stage in STAGES:
                 stages[stage].append(outcome.timings.get(stage, 0.0))
         await asyncio.sleep(0)
+
+    def of(early: bool) -> tuple[float, float]:
+        return corpus.percentiles(
+            [s for s, g in zip(whole, glanced, strict=True) if g is early] or [math.nan]
+        )
+
     over = [spent - took for spent, took in zip(whole, alone, strict=True)]
     middle = {stage: statistics.median(values) * 1e6 for stage, values in stages.items()}
     return {
@@ -163,12 +167,8 @@ async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[st
         "difference of medians": (statistics.median(whole) - statistics.median(alone)) * 1e6,
         "median difference": statistics.median(over) * 1e6,
         "decided at a glance": sum(glanced) / len(glanced),
-        "at a glance p50, p99": corpus.percentiles(
-            [s for s, early in zip(whole, glanced, strict=True) if early] or [math.nan]
-        ),
-        "with its vector p50, p99": corpus.percentiles(
-            [s for s, early in zip(whole, glanced, strict=True) if not early] or [math.nan]
-        ),
+        "at a glance p50, p99": of(True),
+        "with its vector p50, p99": of(False),
         "best tenth: embedder alone": float(np.percentile(alone, 10) * 1e6),
         "best tenth: similar hit": float(np.percentile(whole, 10) * 1e6),
         **middle,
@@ -200,35 +200,6 @@ async def typed_otherwise(ask: Any, texts: Sequence[str]) -> dict[str, Any]:
     similar, exact = (corpus.percentiles(found[source]) for source in (Source.INDEX, Source.MEMORY))
     hits = {"requests": len(texts), "hits": len(found[Source.INDEX])}
     return hits | {"p50, p99": similar, "exact hit p50, p99": exact}
-
-
-def bare_rate(texts: Sequence[str], threads: int, seconds: float) -> tuple[float, float]:
-    """(texts per second, CPU seconds per text) of tokenizer and session on so many threads."""
-    prepared = prepare()
-    session, tokenizer = open_session(str(prepared.model)), open_tokenizer(prepared.tokenizer.read_bytes())
-
-    def work(number: int) -> int:
-        done, end = 0, time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            ids = tokenizer.encode(texts[(number + done * threads) % len(texts)]).ids[: prepared.window]
-            session.run(["vector"], {"ids": np.array([ids])})
-            done += 1
-        return done
-
-    begun, cpu = time.perf_counter(), time.process_time()
-    with ThreadPoolExecutor(threads) as pool:
-        total = sum(pool.map(work, range(threads)))
-    return total / (time.perf_counter() - begun), (time.process_time() - cpu) / total
-
-
-def bare_rates(texts: Sequence[str], seconds: float) -> dict[str, float]:
-    cores = len(os.sched_getaffinity(0))
-    one, all_cores = bare_rate(texts, 1, seconds), bare_rate(texts, cores, seconds)
-    return {
-        "bare encoder, one thread, per s": one[0],
-        f"bare encoder, {cores} threads, per s": all_cores[0],
-        "bare, CPU us per text": one[1] * 1e6,
-    }
 
 
 async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> dict[str, float]:
@@ -285,9 +256,7 @@ def main() -> None:
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument("--share", type=float, default=0.7, help="of the streams, asked beforehand")
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
-    parser.add_argument(
-        "--model", type=Path, help="a directory of sentence-transformers, in place of int8 on the CPU"
-    )
+    parser.add_argument("--model", type=Path, help="a directory of sentence-transformers, in place of int8")
     parser.add_argument("--tasks", type=int, default=32)
     parser.add_argument("--singly", type=int, default=10_000, help="requests of one task, at most")
     parser.add_argument("--rounds", type=int, default=3, help="of many tasks; 0 for one task alone")

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 SCRIPTS = [
     path for path in sorted(FOLDER.rglob("*.py")) if '__name__ == "__main__"' in path.read_text("utf-8")
 ]
-ELSEWHERE = {"sklearn"}
+ELSEWHERE = {"sklearn", "torch"}
 """What trains is run in an environment that has more."""
 
 ASK_ALL = """
