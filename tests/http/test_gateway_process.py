@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -143,18 +144,19 @@ def test_the_collector_passes_over_what_a_gateway_starts_with(
         assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
 
 
+def _of_a_terminal(**more: Any) -> subprocess.Popen[str]:
+    """Two workers and their supervisor, in a session of their own."""
+    options = ["--upstream", "http://127.0.0.1:9", "--port", "0", "--workers", "2"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*COMMAND, *options], stdout=pipe, stderr=pipe, text=True, start_new_session=True, **more
+    )
+
+
 @pytest.mark.parametrize("has", ["", "numpy", "uvloop"])
 def test_ctrl_c_while_workers_start_ends_all_without_a_traceback(has: str) -> None:
     """A terminal sends it to all of them, and each that was just being loaded wrote one."""
-    options = ["--upstream", "http://127.0.0.1:9", "--port", "0", "--workers", "2"]
-    with subprocess.Popen(
-        [*COMMAND, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=_hears_hangups,
-    ) as process:
+    with _of_a_terminal(preexec_fn=_hears_hangups) as process:
         assert process.stdout is not None
         while len(workers := _children(process.pid, has)) < 2:
             assert process.poll() is None
@@ -169,14 +171,7 @@ def test_ctrl_c_while_workers_start_ends_all_without_a_traceback(has: str) -> No
 
 def test_workers_of_a_terminal_that_hangs_up_go_on_until_they_are_replaced() -> None:
     """It tells every one of its processes, and the workers died of it."""
-    options = ["--upstream", "http://127.0.0.1:9", "--port", "0", "--workers", "2"]
-    with subprocess.Popen(
-        [*COMMAND, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with _of_a_terminal() as process:
         assert process.stdout is not None
         assert ['"started"' in process.stdout.readline() for _ in range(2)] == [True, True]
         os.killpg(process.pid, signal.SIGHUP)
