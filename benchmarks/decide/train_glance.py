@@ -20,7 +20,7 @@ from record import parser_of
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.evidence.function import Function
 from cachelayer.semantic.evidence.judging import PROVEN, Judge
-from cachelayer.semantic.evidence.neighbours import FEATURES
+from cachelayer.semantic.evidence.neighbours import FEATURES, Reading
 from cachelayer.semantic.evidence.risk import Prior
 from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.semantic.evidence.wording import Signatures
@@ -29,10 +29,10 @@ from cachelayer.types import Query
 
 from .data import Stream
 from .replay import Shelf
-from .train_risk import Floats, Part, by_prior, domains, fit
+from .train_risk import Floats, Part, by_prior, domains, fit, replay
 
-CHECKED, SERVED = 0.05, 0.06
-"""Share of hits that is checked, and the risk up to which one is served."""
+SERVED = 0.06
+"""Risk up to which a hit is served."""
 
 
 class Glances:
@@ -44,35 +44,22 @@ class Glances:
 
     def __call__(self, stream: Stream, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
         """(n, d) readings and (n,) whether the best answer was right."""
-        rng, shelf = np.random.default_rng(seed), Shelf(stream)
         fn = Function(stream.vectors.shape[1], Prior.load(), Signatures())
-        scope, verifier = Scope(stream.vectors.shape[1], fn.shared), PairVerifier()
-        judge = Judge(verifier)
+        judge = Judge(PairVerifier())
         rows: list[Floats] = []
         right: list[bool] = []
-        for row, text in enumerate(stream.texts):
-            x, name, guess = stream.vectors[row], stream.classes[row], self._guess(text)
-            if guess is not None and scope.hood.labelled >= PROVEN:
-                judged = judge.glance(fn, scope, Query(text, guess), shelf.search(guess))
-                if judged is not None and judged.reading is not None:
-                    rows.append(np.array(judged.reading.features))
-                    right.append(judged.answer == scope.find(name))
-            query, found = Query(text, x), shelf.search(x)
-            reading = None
-            if known := scope.known(found):
-                reading = scope.hood.read(x, text, known, len(scope.entries))
-                reading = reading.heard(
-                    [p for p, _ in verifier.judge(query, [found[i] for i in reading.asked])]
-                )
-            served = reading is not None and self._serve(np.array(reading.features))
-            if served and rng.random() >= CHECKED:
-                continue
-            truth, new = scope.answer(name)
-            scope.hood.learn(x, text, truth, reading, new)
-            if reading is not None:
-                scope.hood.shared.record.learn(reading.objected, reading.answer != truth)
-            if not served:
-                scope.keep(shelf.add(row, name), name)
+
+        def seen(scope: Scope, shelf: Shelf, row: int, reading: Reading | None) -> None:
+            text = stream.texts[row]
+            guess = self._guess(text)
+            if guess is None or scope.hood.labelled < PROVEN:
+                return
+            judged = judge.glance(fn, scope, Query(text, guess), shelf.search(guess))
+            if judged is not None and judged.reading is not None:
+                rows.append(np.array(judged.reading.features))
+                right.append(judged.answer == scope.find(stream.classes[row]))
+
+        replay(stream, self._serve, seed, seen)
         return np.array(rows), np.array(right)
 
     def _guess(self, text: str) -> NDArray[np.float32] | None:

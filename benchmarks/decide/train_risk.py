@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from record import parser_of
 from sklearn.linear_model import LogisticRegression
 
-from cachelayer.semantic.evidence.neighbours import FEATURES, Shared
+from cachelayer.semantic.evidence.neighbours import FEATURES, Reading, Shared
 from cachelayer.semantic.evidence.risk import Prior
 from cachelayer.semantic.evidence.scope import Scope
 from cachelayer.semantic.pairs.verifier import PairVerifier
@@ -127,14 +127,30 @@ def by_prior(prior: Prior, most: float) -> Callable[[Floats], bool]:
     return rule
 
 
+Seen = Callable[[Scope, Shelf, int, Reading | None], None]
+"""Told of each request before anything is learned of it: what is known, the row, what the neighbours say."""
+
+
 def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """(n, d) readings of a stream and (n,) whether the best answer was right; 5 % of hits are checked."""
+    """(n, d) readings of a stream and (n,) whether the best answer was right."""
+    rows: list[Floats] = []
+    right: list[bool] = []
+
+    def seen(scope: Scope, shelf: Shelf, row: int, reading: Reading | None) -> None:
+        if reading is not None:
+            rows.append(np.array(reading.features))
+            right.append(reading.answer == scope.find(stream.classes[row]))
+
+    replay(stream, serve, seed, seen)
+    return np.array(rows), np.array(right)
+
+
+def replay(stream: Stream, serve: Callable[[Floats], bool], seed: int, seen: Seen) -> None:
+    """Serve a stream by this rule; 5 % of hits are checked."""
     rng = np.random.default_rng(seed)
     shelf = Shelf(stream)
     scope = Scope(stream.vectors.shape[1], Shared(stream.vectors.shape[1]))
     verifier = PairVerifier()
-    rows: list[Floats] = []
-    right: list[bool] = []
     for row, text in enumerate(stream.texts):
         x, name = stream.vectors[row], stream.classes[row]
         query, found = Query(text, x), shelf.search(x)
@@ -144,20 +160,16 @@ def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tupl
             reading = scope.hood.read(x, text, known, len(scope.entries))
             judged = verifier.judge(query, [found[i] for i in reading.asked])
             reading = reading.heard([p for p, _ in judged])
-        served = False
-        if reading is not None:
-            rows.append(np.array(reading.features))
-            right.append(reading.answer == scope.find(name))
-            served = serve(rows[-1])
-            if served and rng.random() >= 0.05:
-                continue
+        seen(scope, shelf, row, reading)
+        served = reading is not None and serve(np.array(reading.features))
+        if served and rng.random() >= 0.05:
+            continue
         truth, new = scope.answer(name)
         scope.hood.learn(x, text, truth, reading, new)
         if reading is not None:
             scope.hood.shared.record.learn(reading.objected, reading.answer != truth)
         if not served:
             scope.keep(shelf.add(row, name), name)
-    return np.array(rows), np.array(right)
 
 
 Part = tuple[Floats, NDArray[np.bool_], float]
