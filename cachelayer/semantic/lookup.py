@@ -23,7 +23,7 @@ from .apart import Apart
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .embed.cache import CachedEmbedder
-from .embed.checks import incomplete, shows_tokens
+from .embed.checks import guessed, incomplete, shows_tokens
 from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .lifetime import Lifetime
@@ -79,7 +79,7 @@ class Lookup(Lifetime):
         if not (known := self._retyped.near(ask, self.entries)):
             return None
         started = time.monotonic()
-        near = self.watch.sift(ask, self.apart.sift(ask.partition, ask, known))
+        near = self._sift(ask, known)
         query = Query(ask.text, _NO_VECTOR, ask.turns, ask.principal, ask.checkable)
         with self._lock:
             decision = retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
@@ -89,6 +89,10 @@ class Lookup(Lifetime):
         ask.candidates, ask.decision = near, decision
         ask.timings["verify"] = time.monotonic() - started
         return self._chosen(ask, decision.entry)
+
+    def _sift(self, ask: Ask, found: list[Candidate]) -> list[Candidate]:
+        """The candidates that may be served to the asker."""
+        return self.watch.sift(ask, self.apart.sift(ask.partition, ask, found))
 
     def _chosen(self, ask: Ask, entry_id: int) -> Entry | None:
         """The entry, noted as the one that is served."""
@@ -131,19 +135,19 @@ class Lookup(Lifetime):
 
     async def _glance(self, ask: Ask, budgets: Budgets | None) -> Entry | None:
         """The entry on which a guess at the vector, from the text's words alone, is enough to decide."""
-        glancing, guess = self._glancing, getattr(self.embedder, "guess", None)
-        if glancing is None or guess is None or ask.turns or ask.argument is not None or ask.quarantine >= 2:
+        glancing = self._glancing
+        if glancing is None or ask.turns or ask.argument is not None or ask.quarantine >= 2:
             return None
         if not glancing.glances(ask.function, ask.partition):
             return None
-        vector = self._faults.attempt_now("embed", guess, ask.subject)
+        vector = self._faults.attempt_now("embed", guessed, self.embedder, ask.subject)
         if vector is None or isinstance(vector, Reason):
             return None
         started, budget = time.monotonic(), None if budgets is None else float(budgets.search)  # type: ignore[arg-type]
         found = await self._faults.attempt("search", self._nearest(ask, vector), budget)
         if isinstance(found, Reason) or ask.generation != self.generation:
             return None
-        near = self.watch.sift(ask, self.apart.sift(ask.partition, ask, found[0]))
+        near = self._sift(ask, found[0])
         searched = time.monotonic()
         query = Query(ask.text, vector, (), ask.principal, ask.checkable)
 

@@ -13,7 +13,7 @@ from ...layer import CacheLayer
 from ...policy import Budgets
 from ...protocols import Embedder
 from ...semantic.answers import normalize
-from ...semantic.embed.checks import shows_tokens
+from ...semantic.embed.checks import guessed, shows_tokens
 from ...testing import ManualClock
 from ...types import Embedded, Outcome, Vectors
 from .read import Asked
@@ -96,7 +96,7 @@ class Remembered:
 
     def guess(self, text: str) -> Any:
         """The embedder's guess, if it makes any."""
-        return getattr(self._embedder, "guess", lambda text: None)(text)
+        return guessed(self._embedder, text)
 
     async def aclose(self) -> None:
         """The embedder serves other runs yet."""

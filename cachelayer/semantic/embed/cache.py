@@ -15,7 +15,7 @@ from ...protocols import Embedder
 from ...types import Embedded
 from ..pairs.late_interaction import Tokens
 from .cache_file import Entry, load_entries, save_entries
-from .checks import check_texts, checked, shows_tokens
+from .checks import check_texts, checked, guessed, shows_tokens
 
 _OVERHEAD = 400
 """Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
@@ -88,8 +88,7 @@ class CachedEmbedder:
 
     def guess(self, text: str) -> NDArray[np.float32] | None:
         """The guess of the embedder behind, if it makes any; see `OnnxEmbedder.guess`."""
-        guess = getattr(self.inner, "guess", None)
-        return None if guess is None else guess(text)
+        return guessed(self.inner, text)  # type: ignore[no-any-return]
 
     async def _one(self, texts: Sequence[str], tenant: str | None) -> Embedded:
         """The same for what lookups ask."""

@@ -30,6 +30,11 @@ def shows_tokens(embedder: Any) -> bool:
     return callable(getattr(embedder, "read_tokens", None)) and bool(getattr(embedder, "shows_tokens", True))
 
 
+def guessed(embedder: Any, text: str) -> Any:
+    """Its guess at the vector (d,) of a text; None if it makes none."""
+    return getattr(embedder, "guess", lambda text: None)(text)
+
+
 async def incomplete(embedder: Any, text: str) -> Reason:
     """Why an embedder did not read all of a text."""
     lacks_words = getattr(getattr(embedder, "inner", embedder), "lacks_words", None)

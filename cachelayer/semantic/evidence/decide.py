@@ -130,17 +130,16 @@ class EvidenceDecider(Serving):
         counted: bool,
     ) -> Decision | None:
         """`decide` for a query whose vector is a guess; None if the vector is needed. `counted`: see `preview`."""
-        case = self._case(function, scope, query)
-        fn, here = case.fn, case.here
-        judged = (
-            self._judge.glance(fn, here, query, candidates) if max_error_rate > 0.0 and candidates else None
-        )
-        fits = judged is not None and self._fits(case, max_error_rate, judged)
-        if counted:
-            fn.glances.learn(fits)
-        if judged is None or not fits:
+        if max_error_rate <= 0.0:
             return None
-        return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=counted)
+        case = self._case(function, scope, query)
+        judged, decision = self._judge.glance(case.fn, case.here, query, candidates), None
+        if judged is not None:
+            decision = self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=counted)
+        decided = decision is not None and decision.entry is not None
+        if counted:
+            case.fn.glances.learn(decided)
+        return decision if decided else None
 
     # -- learning, off the path
 

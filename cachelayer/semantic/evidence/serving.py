@@ -24,14 +24,6 @@ class Serving(Checks):
 
     _judge: Judge
 
-    @staticmethod
-    def _fits(case: Case, bound: float, judged: Judgement) -> bool:
-        """Whether the budget admits what was judged at a glance, with room to spare: refused, it is asked again."""
-        if judged.repeat:
-            return judged.risk <= bound
-        ledger = case.fn.account(bound).ledger
-        return ledger.admits(SPARE * case.here.caution.raised(judged.risk), case.fn.calibration)
-
     def _weigh(
         self, case: Case, chosen: Candidate, judged: Judgement, bound: float, *, counted: bool
     ) -> Decision:
@@ -40,6 +32,8 @@ class Serving(Checks):
         if (raised := case.here.caution.raised(judged.risk)) > judged.risk:
             judged = judged._replace(risk=raised)
         decision = self._choose(case, account, chosen, judged)
+        if judged.glance and decision.entry is None:
+            return decision  # its vector is asked next, and seen
         if counted and decision.doubted is None and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
         if decision.entry is None or not counted:
@@ -71,7 +65,8 @@ class Serving(Checks):
             fits = risk <= bound
         else:
             fits = judged.alone > 0.0 and account.ledger.admits_pair(risk, fn.calibration)
-            fits = fits or (not judged.pair and account.ledger.admits(judged.risk, fn.calibration))
+            spare = SPARE if judged.glance else 1.0
+            fits = fits or (not judged.pair and account.ledger.admits(spare * judged.risk, fn.calibration))
         closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
         unread = judged.alone > 0.0 and (closer or (close is not None and not closely))
         if not fits or (unread and fn.pairs.corrected(judged.alone) > SETTLED * bound):
