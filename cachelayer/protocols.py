@@ -156,8 +156,8 @@ class Retyping(Protocol):
 class Glancing(Protocol):
     """A decider that may decide by a guess at a query's vector, before the model makes it."""
 
-    def glances(self, function: str, scope: bytes) -> bool:
-        """Whether `glance` is worth while there."""
+    def glances(self, function: str, scope: bytes, *, counted: bool) -> bool:
+        """Whether `glance` is worth while there for a request that is asked, or only looked at unless `counted`."""
 
     def glance(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],
                max_error_rate: float, *, counted: bool) -> Decision | None:  # fmt: skip

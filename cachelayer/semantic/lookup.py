@@ -138,7 +138,7 @@ class Lookup(Lifetime):
         glancing = self._glancing
         if glancing is None or ask.turns or ask.argument is not None or ask.quarantine >= 2:
             return None
-        if not glancing.glances(ask.function, ask.partition):
+        if not glancing.glances(ask.function, ask.partition, counted=not ask.preview):
             return None
         vector = self._faults.attempt_now("embed", guessed, self.embedder, ask.subject)
         if vector is None or isinstance(vector, Reason):
@@ -161,6 +161,7 @@ class Lookup(Lifetime):
         if not isinstance(decision, Decision) or decision.entry is None:
             ask.withheld.clear()
             return None
+        self.repaired += found[1]
         ask.candidates, ask.decision = near, decision
         ask.timings["search"], ask.timings["verify"] = searched - started, time.monotonic() - searched
         return self._chosen(ask, decision.entry)

@@ -177,12 +177,22 @@ async def test_explain_says_that_a_glance_decided() -> None:
 def test_glances_that_are_in_vain_become_rare_and_return() -> None:
     worth = Worth()
     while worth.share >= LEAST:
-        assert worth.due()
+        assert worth.due(counted=True)
         worth.learn(False)
-    assert sum(worth.due() for _ in range(10 * NOW_AND_THEN)) == 10
+    assert sum(worth.due(counted=True) for _ in range(10 * NOW_AND_THEN)) == 10
     for _ in range(20):
         worth.learn(True)
-    assert worth.due() and worth.due()
+    assert worth.due(counted=True) and worth.due(counted=True)
+
+
+def test_who_only_looks_takes_nobody_s_turn_of_the_rare_glances() -> None:
+    worth = Worth()
+    while worth.share >= LEAST:
+        worth.learn(False)
+    assert not any(worth.due(counted=False) for _ in range(2 * NOW_AND_THEN))
+    for _ in range(NOW_AND_THEN - 1):
+        assert not worth.due(counted=True)
+    assert worth.due(counted=False) and worth.due(counted=True)
 
 
 async def test_the_model_s_guess_lies_near_its_vector() -> None:

@@ -112,12 +112,13 @@ class EvidenceDecider(Serving):
         case = Case(function, scope, query, fn, here)
         return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=True)
 
-    def glances(self, function: str, scope: bytes) -> bool:
-        """Whether `glance` may decide: the scope has evidence enough, and it was not in vain lately."""
+    def glances(self, function: str, scope: bytes, *, counted: bool) -> bool:
+        """Whether `glance` may decide: the scope has evidence enough, and it was not in vain lately. `counted`: see
+        `preview`."""
         fn = self._functions.get(function)
         here = fn.scopes.get(scope) if fn is not None else None
         seasoned = here is not None and not here.stopped and here.hood.labelled >= PROVEN
-        return fn is not None and seasoned and fn.glances.due()
+        return fn is not None and seasoned and fn.glances.due(counted=counted)
 
     def glance(
         self,

@@ -19,13 +19,13 @@ class Worth:
         self.share = 1.0
         self._waited = 0
 
-    def due(self) -> bool:
-        """Whether the next request is glanced at."""
-        self._waited += 1
-        if self.share < LEAST and self._waited < NOW_AND_THEN:
-            return False
-        self._waited = 0
-        return True
+    def due(self, *, counted: bool) -> bool:
+        """Whether the next request is glanced at. `counted`: it comes now, and waits no longer."""
+        waited = self._waited + 1
+        due = self.share >= LEAST or waited >= NOW_AND_THEN
+        if counted:
+            self._waited = 0 if due else waited
+        return due
 
     def learn(self, decided: bool) -> None:
         """What came of a glance."""
