@@ -162,7 +162,7 @@ def test_ctrl_c_while_workers_start_ends_all_without_a_traceback(has: str) -> No
             assert process.poll() is None
         os.kill(process.pid, signal.SIGSTOP)  # the supervisor is slow to tell them what to do
         os.killpg(process.pid, signal.SIGINT)
-        while not all(Path(f"/proc/{one}/stat").read_text().split()[2] == "Z" for one in workers):
+        while not all(map(_heard, workers)):
             assert process.poll() is None
         os.kill(process.pid, signal.SIGCONT)
         _, err = process.communicate(timeout=60)
@@ -186,6 +186,13 @@ def _children(pid: int, has: str) -> list[str]:
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     begun = [one for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
     return [one for one in begun if has in Path(f"/proc/{one}/maps").read_text()]
+
+
+def _heard(pid: str) -> bool:
+    """It ended, or holds SIGINT back and waits for what the supervisor has not told yet."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    waits, held = status["State"].split()[0] == "S", int(status["ShdPnd"], 16) >> (signal.SIGINT - 1) & 1
+    return status["State"].split()[0] == "Z" or (waits and bool(held))
 
 
 def _hears_hangups() -> None:
