@@ -24,9 +24,16 @@ MODULES = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Norma
 
 
 def save(
-    directory: Path, *, pooling: str = "mean", seed: int = 0, window: int = WINDOW, **config: object
+    directory: Path,
+    *,
+    pooling: str = "mean",
+    seed: int = 0,
+    window: int = WINDOW,
+    release: int = 5,
+    **config: object,
 ) -> Path:
-    """Write model.safetensors, tokenizer.json and the configuration files."""
+    """Write model.safetensors, tokenizer.json and the configuration files, as that release of
+    sentence-transformers does."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -58,11 +65,14 @@ def save(
         for at, (path, kind) in enumerate(MODULES)
     ]
     (directory / "modules.json").write_text(json.dumps(listed))
-    (directory / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": window}))
+    kept = {"max_seq_length": window} if release < 6 else {"transformer_task": "feature-extraction"}
+    (directory / "sentence_bert_config.json").write_text(json.dumps(kept))
     (directory / "1_Pooling").mkdir(exist_ok=True)
     names = {"mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens"}
     modes = {f"pooling_mode_{name}": kind == pooling for kind, name in names.items()}
-    modes["word_embedding_dimension"] = HIDDEN
+    modes |= {"word_embedding_dimension": HIDDEN}
+    if release >= 6:
+        modes = {"embedding_dimension": HIDDEN, "pooling_mode": pooling, "include_prompt": True}
     (directory / "1_Pooling" / "config.json").write_text(json.dumps(modes))
     write_safetensors(directory / "model.safetensors", weights(len(words), seed))
     return directory

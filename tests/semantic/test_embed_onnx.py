@@ -34,9 +34,10 @@ def model(tmp_path, cache):
     return tiny_bert.save(tmp_path / "tiny")
 
 
+@pytest.mark.parametrize("release", [5, 6])
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-async def test_the_graph_computes_what_the_paper_says(tmp_path, cache, pooling):
-    directory = tiny_bert.save(tmp_path / "tiny", pooling=pooling)
+async def test_the_graph_computes_what_the_paper_says(tmp_path, cache, pooling, release):
+    directory = tiny_bert.save(tmp_path / "tiny", pooling=pooling, release=release)
     embedder = OnnxEmbedder(directory, precision="fp32")
     await embedder.start()
     text = "how do i return a product ?"
@@ -115,8 +116,9 @@ async def test_a_word_the_vocabulary_cannot_spell_is_not_covered(model):  # two 
     await embedder.aclose()
 
 
-async def test_the_window_is_the_models_and_not_the_tokenizer_files(model):
-    embedder = OnnxEmbedder(model)
+@pytest.mark.parametrize("release", [5, 6])
+async def test_the_window_is_the_models_and_not_the_tokenizer_files(tmp_path, cache, release):
+    embedder = OnnxEmbedder(tiny_bert.save(tmp_path / "tiny", release=release))
     await embedder.start()
     inside, outside = "a " * (tiny_bert.WINDOW - 2), "a " * (tiny_bert.WINDOW - 1)
     assert (await embedder.embed([inside, outside])).complete.tolist() == [True, False]
@@ -218,11 +220,27 @@ def test_another_architecture_is_refused_with_the_embedder_that_takes_it(model, 
         prepare(model)
 
 
-def test_a_pooling_that_is_not_supported_says_what_to_use(model):
-    path = model / "1_Pooling" / "config.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}))
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+        {"pooling_mode_max_tokens": True, "pooling_mode_mean_tokens": True},
+        {"pooling_mode_cls_token": False},
+        {"pooling_mode": "lasttoken"},
+        {"pooling_mode": ["mean", "cls"]},
+    ],
+)
+def test_a_pooling_that_is_not_supported_says_what_to_use(model, kept):
+    (model / "1_Pooling" / "config.json").write_text(json.dumps(kept))
     with pytest.raises(ConfigurationError, match=r"pools neither.*use SentenceTransformersEmbedder"):
+        prepare(model)
+
+
+def test_a_module_that_is_not_supported_is_named(model):
+    path = model / "modules.json"
+    dense = {"idx": 3, "name": "3", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    path.write_text(json.dumps([*json.loads(path.read_text()), dense]))
+    with pytest.raises(ConfigurationError, match="a module Dense: use SentenceTransformersEmbedder"):
         prepare(model)
 
 

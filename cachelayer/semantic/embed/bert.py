@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ Peaks = dict[str, NDArray[np.float32]]
 """Largest magnitude of each channel (d,) where a product may be smoothed, by place."""
 Precision = Literal["int8", "fp32"]
 _EMBED = "embeddings."
+_MODULES: Final = {"Transformer", "Pooling", "Normalize"}
+"""Of sentence-transformers, in any version; others are not written here."""
 _MIGRATION = 0.7
 """Share of an outlier that goes from activations to weights; 0.5 to 0.9 differ little (least cosine .996 to .997)."""
 
@@ -41,8 +44,7 @@ def read_shape(directory: Path) -> Shape:
 
     Raises ConfigurationError if the architecture or pooling is not one that this module writes.
     """
-    config = _json(directory / "config.json")
-    pooling = _json(directory / "1_Pooling" / "config.json")
+    config = _json(directory / "config.json", {})
     activation = config.get("hidden_act", "gelu")
     if config.get("model_type") != "bert" or activation != "gelu":
         kind = f"{config.get('model_type')}/{activation}"
@@ -51,26 +53,44 @@ def read_shape(directory: Path) -> Shape:
             kind,
             f"{directory} is not a BERT encoder with GELU: use SentenceTransformersEmbedder for it",
         )
-    if (directory / "2_Dense").exists():
+    modules = _json(directory / "modules.json", [])
+    if more := {str(one["type"]).rpartition(".")[2] for one in modules} - _MODULES:
         raise ConfigurationError(
-            "embedder", str(directory), "has a dense layer: use SentenceTransformersEmbedder"
+            "embedder", str(directory), f"has a module {min(more)}: use SentenceTransformersEmbedder"
         )
-    cls, mean = pooling.get("pooling_mode_cls_token"), pooling.get("pooling_mode_mean_tokens", not pooling)
-    if bool(cls) == bool(mean):
+    pooled = _pooling(_json(directory / "1_Pooling" / "config.json", {}))
+    if pooled not in (["mean"], ["cls"]):
         raise ConfigurationError(
             "embedder",
             str(directory),
             "pools neither by mean nor by CLS alone: use SentenceTransformersEmbedder",
         )
-    window = _json(directory / "sentence_bert_config.json").get("max_seq_length")
     return Shape(
         hidden=config["hidden_size"],
         heads=config["num_attention_heads"],
         layers=config["num_hidden_layers"],
         epsilon=float(config["layer_norm_eps"]),
-        pooling="cls" if cls else "mean",
-        window=min(window or config["max_position_embeddings"], config["max_position_embeddings"]),
+        pooling="cls" if pooled == ["cls"] else "mean",
+        window=int(min(_window(directory), config["max_position_embeddings"])),
     )
+
+
+def _pooling(kept: Mapping[str, Any]) -> list[str]:
+    """The modes. Older releases of sentence-transformers wrote a switch for each."""
+    if "pooling_mode" in kept:
+        modes = kept["pooling_mode"]
+        return [modes] if isinstance(modes, str) else list(modes)
+    switches = {
+        key.removeprefix("pooling_mode_"): on for key, on in kept.items() if key.startswith("pooling_mode_")
+    }
+    modes = [name.removesuffix("_tokens").removesuffix("_token") for name, on in switches.items() if on]
+    return modes if switches else ["mean"]
+
+
+def _window(directory: Path) -> float:
+    """As sentence-transformers wrote it, newer releases beside the tokenizer; without it there is no limit."""
+    kept = _json(directory / "sentence_bert_config.json", {}).get("max_seq_length")
+    return kept or _json(directory / "tokenizer_config.json", {}).get("model_max_length") or math.inf
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
@@ -231,5 +251,5 @@ def _floats(raw: NDArray[np.uint8], dtype: str) -> NDArray[np.float32]:
     return np.asarray(raw.view("<f4" if dtype == "F32" else "<f2"), dtype=np.float32)
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+def _json(path: Path, none: Any) -> Any:
+    return json.loads(path.read_text()) if path.exists() else none

@@ -31,7 +31,7 @@ _PINNED = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 _NEEDED = ("model.safetensors", "tokenizer.json", "config.json")
-_OPTIONAL = ("sentence_bert_config.json", "1_Pooling/config.json")
+_OPTIONAL = ("modules.json", "sentence_bert_config.json", "tokenizer_config.json", "1_Pooling/config.json")
 _PROBE_SECONDS = 3.0
 _DOWNLOAD_SECONDS = 600.0
 
