@@ -15,11 +15,12 @@ from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.cache import CachedEmbedder
+from cachelayer.semantic.embed.checks import incomplete
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
 from cachelayer.tiers.wiring import remembering
-from cachelayer.types import Embedded
+from cachelayer.types import Embedded, Reason
 
 
 def wrap(function) -> CallableEmbedder:
@@ -173,3 +174,16 @@ async def test_an_overloaded_batcher_sheds_with_a_reason():
         await batched.embed(["c"])
     gate.set()
     await asyncio.gather(*tasks)
+
+
+async def test_a_batch_hides_no_word_that_the_model_cannot_spell() -> None:
+    """The reason of the miss was that the text is too long."""
+
+    class Spelling(WordEmbedder):
+        async def lacks_words(self, text: str) -> bool:
+            return len(text) < 9
+
+    batched = CachedEmbedder(BatchedEmbedder(Spelling()))
+    assert await incomplete(batched, "short?") is Reason.UNKNOWN_WORD
+    assert await incomplete(batched, "as long as it is?") is Reason.TOO_LONG
+    assert await incomplete(CachedEmbedder(BatchedEmbedder(wrap(hashed_all))), "short?") is Reason.TOO_LONG

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -202,45 +201,6 @@ def test_a_cache_directory_that_cannot_be_written_is_named_with_the_remedy(model
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CACHELAYER_CACHE", str(tmp_path / "file"))
     with pytest.raises(ConfigurationError, match="CACHELAYER_CACHE"):
-        prepare(model)
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_an_incomplete_model_directory_names_what_is_missing(model, name):
-    (model / name).unlink()
-    with pytest.raises(ConfigurationError, match=name):
-        prepare(model)
-
-
-@pytest.mark.parametrize(("key", "value"), [("model_type", "roberta"), ("hidden_act", "relu")])
-def test_another_architecture_is_refused_with_the_embedder_that_takes_it(model, key, value):
-    path = model / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-    with pytest.raises(ConfigurationError, match="SentenceTransformersEmbedder"):
-        prepare(model)
-
-
-@pytest.mark.parametrize(
-    "kept",
-    [
-        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
-        {"pooling_mode_max_tokens": True, "pooling_mode_mean_tokens": True},
-        {"pooling_mode_cls_token": False},
-        {"pooling_mode": "lasttoken"},
-        {"pooling_mode": ["mean", "cls"]},
-    ],
-)
-def test_a_pooling_that_is_not_supported_says_what_to_use(model, kept):
-    (model / "1_Pooling" / "config.json").write_text(json.dumps(kept))
-    with pytest.raises(ConfigurationError, match=r"pools neither.*use SentenceTransformersEmbedder"):
-        prepare(model)
-
-
-def test_a_module_that_is_not_supported_is_named(model):
-    path = model / "modules.json"
-    dense = {"idx": 3, "name": "3", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
-    path.write_text(json.dumps([*json.loads(path.read_text()), dense]))
-    with pytest.raises(ConfigurationError, match="a module Dense: use SentenceTransformersEmbedder"):
         prepare(model)
 
 

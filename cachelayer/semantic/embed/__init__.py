@@ -4,7 +4,7 @@ onnx            the default: all-MiniLM-L6-v2 in int8 on ONNX Runtime
   prepare         makes its model file once, from weights
   sources         where weights and tokenizer come from
   bert, onnx_format   writes the model as an ONNX graph
-  session         opens model and tokenizer
+  session         opens model and tokenizer; texts as token ids
   guess           what it will make of a text, guessed from the words
 cache           remembers embeddings, in front of any embedder
   cache_file      the same in a file

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...flow.batcher import Batcher
 from ...protocols import Embedder
 from ...types import Embedded
-from .checks import check_texts, checked
+from .checks import check_texts, checked, guessed
 
 LIMIT, MAX_TOKENS = 64, 4096
 _CHARS_PER_TOKEN = 4
@@ -52,6 +53,15 @@ class BatchedEmbedder:
         """As the inner embedder; Overloaded where too much waits already."""
         check_texts(texts)
         return await self._batcher.submit(texts)
+
+    def guess(self, text: str) -> NDArray[np.float32] | None:
+        """The guess of the embedder behind, if it makes any; see `OnnxEmbedder.guess`."""
+        return guessed(self.inner, text)  # type: ignore[no-any-return]
+
+    async def lacks_words(self, text: str) -> bool:
+        """Whether the embedder behind says so of the text; see `OnnxEmbedder.lacks_words`."""
+        lacks_words = getattr(self.inner, "lacks_words", None)
+        return lacks_words is not None and bool(await lacks_words(text))
 
     async def aclose(self) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -105,6 +106,16 @@ def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
         start, stop = (8 + size + offset for offset in entry["data_offsets"])
         out[name.removeprefix("bert.")] = _floats(raw[start:stop], entry["dtype"]).reshape(entry["shape"])
     return out
+
+
+def fingerprint(weights: Weights) -> str:
+    """SHA-256, in hex, of the tensors that make a vector, in whatever order and file they were."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        if not name.startswith("pooler."):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(weights[name], "<f4").data)
+    return digest.hexdigest()
 
 
 def write(

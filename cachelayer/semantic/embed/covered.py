@@ -1,4 +1,4 @@
-"""Which models of sentence-transformers GraphedBert can stand for: recognized, then tried."""
+"""Which models of sentence-transformers GraphedBert can stand for: recognized, then tried. And which is the default."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .bert import fingerprint
 from .graphs import GraphedBert, names
+from .session import Tokenized, open_tokenizer
+from .sources import DEFAULT_WEIGHTS
 
 ALIKE = 0.999
 """Least cosine to the library's vectors, which are rounded to float16."""
@@ -49,6 +52,18 @@ def plain_bert(model: Any, batch: int) -> GraphedBert | None:
         return None
     heads, epsilon = config.num_attention_heads, config.layer_norm_eps
     return GraphedBert(weights, heads=heads, layers=layers, epsilon=epsilon, pooling=pooling, batch=batch)
+
+
+def default_tokens(model: Any) -> Tokenized | None:
+    """Its texts as token ids, if its vectors are the default model's; asked before its weights are rounded."""
+    plain = plain_bert(model, 1)
+    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None) if plain is not None else None
+    if plain is None or plain.pooling != "mean" or tokenizer is None:
+        return None
+    weights = {name: np.asarray(tensor.float().cpu()) for name, tensor in plain.weights.items()}
+    if fingerprint(weights) != DEFAULT_WEIGHTS:
+        return None
+    return Tokenized(open_tokenizer(tokenizer.to_str().encode()), window_of(model))
 
 
 def agrees(made: GraphedBert, model: Any) -> bool:

@@ -58,8 +58,8 @@ class GraphedBert:
         pooling: Pooling = "mean",
         batch: int = 64,
     ) -> None:
-        self._w, self._heads, self._layers, self._epsilon = weights, heads, layers, epsilon
-        self._pooling, self._batch = pooling, batch
+        self.weights, self._heads, self._layers, self._epsilon = weights, heads, layers, epsilon
+        self.pooling, self._batch = pooling, batch
         table = weights[_TABLES[1]]
         self.device, (self.positions, self._hidden) = table.device, table.shape
         self._stacked: tuple[Any, list[tuple[Any, Any]]] | None = None
@@ -134,7 +134,7 @@ class GraphedBert:
 
         places, attend = self._stacked = self._stacked or self._stack()
         batch, length = ids.shape
-        x = self._norm(self._w[_TABLES[0]][ids] + places[:length], _EMBED + "LayerNorm")
+        x = self._norm(self.weights[_TABLES[0]][ids] + places[:length], _EMBED + "LayerNorm")
         bias = torch.zeros_like(mask, dtype=x.dtype).masked_fill_(mask == 0, -torch.inf)
         bias = bias[:, None, None, :].expand(batch, self._heads, length, length)
         for number, stacked in enumerate(attend):
@@ -144,7 +144,7 @@ class GraphedBert:
             x = self._norm(x + self._dense(y, name + _DENSE[0]), name + _NORMS[0])
             y = self._dense(F.gelu(self._dense(x, name + _DENSE[1])), name + _DENSE[2])
             x = self._norm(x + y, name + _NORMS[1])
-        if self._pooling == "cls":
+        if self.pooling == "cls":
             return F.normalize(x[:, 0].float(), dim=1)
         return F.normalize((x * mask[:, :, None]).sum(1, dtype=torch.float32), dim=1)
 
@@ -152,7 +152,7 @@ class GraphedBert:
         """What one kernel reads where the model has parts: the rows of places, and of each layer what attends."""
         import torch
 
-        w = self._w
+        w = self.weights
         attend = [
             tuple(
                 torch.cat([w[f"encoder.layer.{number}.{part}.{kind}"] for part in _ATTEND])
@@ -165,12 +165,12 @@ class GraphedBert:
     def _dense(self, x: Any, name: str) -> Any:
         from torch.nn import functional as F
 
-        return F.linear(x, self._w[name + ".weight"], self._w[name + ".bias"])
+        return F.linear(x, self.weights[name + ".weight"], self.weights[name + ".bias"])
 
     def _norm(self, x: Any, name: str) -> Any:
         from torch.nn import functional as F
 
-        parts = self._w[name + ".weight"], self._w[name + ".bias"]
+        parts = self.weights[name + ".weight"], self.weights[name + ".bias"]
         return F.layer_norm(x, (x.shape[-1],), *parts, self._epsilon)
 
 

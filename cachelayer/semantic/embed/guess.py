@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..weights import load_arrays
+from .session import Tokenized
 
 Vector = NDArray[np.float32]
 
@@ -52,6 +53,19 @@ class Guess:
         vector: Vector = np.concatenate((total, hidden)).dot(self._outer) + self._shift
         vector /= np.sqrt(vector.dot(vector))
         return vector
+
+
+class WordsGuess:
+    """Texts to vectors near the model's."""
+
+    def __init__(self, tokens: Tokenized) -> None:
+        self._tokens, self._tables = tokens, load_guess()
+
+    def __call__(self, text: str) -> Vector | None:
+        """(d,), L2-normalized; None for a text without words, or beyond the window, or with others than English words,
+        numbers and signs."""
+        ids, complete = self._tokens(text)
+        return self._tables(ids[1:-1]) if complete and len(ids) > 2 else None
 
 
 @cache

@@ -17,12 +17,11 @@ from ...flow import forks
 from ...flow.pool import Pool
 from ...types import Embedded
 from ..pairs.late_interaction import Tokens
-from ..text.marks import faceless
 from .bert import Precision
-from .checks import CHARS_PER_TOKEN, check_texts, readable
-from .guess import Guess, load_guess
+from .checks import check_texts
+from .guess import WordsGuess
 from .prepare import Prepared, prepare
-from .session import open_session, open_tokenizer
+from .session import Tokenized, open_session, open_tokenizer
 from .sources import DEFAULT_DIMENSION
 
 RECENT: Final = 32
@@ -66,8 +65,9 @@ class OnnxEmbedder:
 
     @property
     def shows_tokens(self) -> bool:
-        """Whether a close reading makes sense of its tokens: of the default model's, which it was fitted to."""
-        return self._model is None
+        """Whether a close reading makes sense of its tokens: of the default model's, which it was fitted to, wherever
+        they come from. False before `start`."""
+        return self._encoder is not None and self._encoder.guess is not None
 
     async def start(self) -> None:
         """Prepare and load the model off the loop; a second call returns at once."""
@@ -101,13 +101,14 @@ class OnnxEmbedder:
         return list(await asyncio.gather(*(self._pool.run(read, text) for text in texts)))
 
     def guess(self, text: str) -> NDArray[np.float32] | None:
-        """A vector (d,) near the one that `embed` makes, in microseconds; None if the text does not fit the window, or
-        without the default model, from which that was learned."""
-        return None if self._encoder is None else self._encoder.guess(text)
+        """A vector (d,) near the one that `embed` makes, in microseconds; None if the text does not fit the window,
+        with other weights than the default model's, from which that was learned, and before `start`."""
+        guess = None if self._encoder is None else self._encoder.guess
+        return None if guess is None else guess(text)
 
     async def lacks_words(self, text: str) -> bool:
         """Whether the text fits the window, but holds a word that the model cannot spell."""
-        return self._encoder is not None and self._encoder.lacks_words(text)
+        return self._encoder is not None and self._encoder.tokens.lacks_words(text)
 
     def clear(self) -> None:
         """Forget the texts that were read last."""
@@ -128,7 +129,7 @@ class OnnxEmbedder:
         with self._loading:
             if self._encoder is None:
                 prepared = prepare(self._model, precision=self._precision, download=self._download)
-                encoder = _Encoder(prepared, load_guess() if self._model is None else None)
+                encoder = _Encoder(prepared)
                 self.identity, self.dimension = prepared.identity, prepared.dimension
                 self._encoder = encoder
 
@@ -144,13 +145,10 @@ class _Run(NamedTuple):
 class _Encoder:
     """Model and tokenizer; `encode` may run on many threads at once."""
 
-    def __init__(self, prepared: Prepared, guess: Guess | None) -> None:
-        self._guess = guess
+    def __init__(self, prepared: Prepared) -> None:
         self._session = open_session(str(prepared.model))
-        self._tokenizer = open_tokenizer(prepared.tokenizer.read_bytes())
-        self._window = prepared.window
-        self._unknown = self._tokenizer.token_to_id("[UNK]")
-        self._end = self._tokenizer.encode("").ids[-1]
+        self.tokens = Tokenized(open_tokenizer(prepared.tokenizer.read_bytes()), prepared.window)
+        self.guess = WordsGuess(self.tokens) if prepared.default else None
         self._recent: OrderedDict[str, _Run] = OrderedDict()
         self._lock = forks.lock()
 
@@ -166,12 +164,6 @@ class _Encoder:
             np.concatenate([run.vector for run in runs]), np.array([run.complete for run in runs])
         )
 
-    def guess(self, text: str) -> NDArray[np.float32] | None:
-        if self._guess is None:
-            return None
-        ids, complete = self._read(text)
-        return self._guess(ids[1:-1]) if complete and len(ids) > 2 else None
-
     def read_tokens(self, text: str) -> Tokens | None:
         with self._lock:
             known = self._recent.get(text)
@@ -182,34 +174,14 @@ class _Encoder:
         states /= np.linalg.norm(states, axis=-1, keepdims=True)
         return Tokens(run.ids[1:-1], states.astype(np.float16))
 
-    def lacks_words(self, text: str) -> bool:
-        ids, _ = self._read(text)
-        return self._unknown in ids and len(ids) < self._window
-
     def clear(self) -> None:
         with self._lock:
             self._recent.clear()
 
     def _run(self, text: str) -> _Run:
-        ids, complete = self._read(text)
+        ids, complete = self.tokens(text)
         array = np.array([ids], dtype=np.int64)
         return _Run(array[0], complete, *self._session.run(["vector", "middle", "last"], {"ids": array}))
-
-    def _read(self, text: str) -> tuple[list[int], bool]:
-        """Token ids, at most a window of them, and whether they cover the whole text.
-
-        A word the vocabulary cannot spell ([UNK]) is not covered: the vector would be the same for any other. A smile
-        after a sentence is left out.
-        """
-        longest = self._window * CHARS_PER_TOKEN
-        part = readable(text[:longest])
-        ids: list[int] = self._tokenizer.encode(part).ids
-        if self._unknown in ids:
-            ids = self._tokenizer.encode(faceless(part)).ids
-        complete = len(ids) <= self._window and len(text) <= longest and self._unknown not in ids
-        if len(ids) > self._window:
-            ids = [*ids[: self._window - 1], self._end]
-        return ids, complete
 
 
 def _joined(parts: Sequence[Embedded]) -> Embedded:

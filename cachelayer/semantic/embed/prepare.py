@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ConfigurationError
-from .bert import Peaks, Precision, Shape, Weights, read_shape, read_weights, write, write_peaks
+from .bert import Peaks, Precision, Shape, Weights, fingerprint, read_shape, read_weights, write, write_peaks
 from .session import open_session, open_tokenizer
-from .sources import DEFAULT_MODEL, Report, open_source
+from .sources import DEFAULT_MODEL, DEFAULT_WEIGHTS, Report, open_source
 
 _log = logging.getLogger("cachelayer")
 _FORMAT = 3
@@ -54,6 +54,8 @@ class Prepared:
     window: int
     cosine: float
     """Smallest cosine between this model's and the float32 model's vectors over a few texts; 1.0 for fp32."""
+    default: bool
+    """Whether its vectors are the default model's, by the weights: what was fitted to that holds for this."""
 
     @property
     def model(self) -> Path:
@@ -115,9 +117,10 @@ def _make(
         tokenizer = (source / "tokenizer.json").read_bytes()
         digest = _digest(source / "model.safetensors")
         graph, cosine = _quantized(weights, shape, tokenizer, precision, report)
+        default = shape.pooling == "mean" and fingerprint(weights) == DEFAULT_WEIGHTS
     name = DEFAULT_MODEL if model is None else Path(model).name if Path(model).is_dir() else str(model)
     identity = f"{name}@{digest[:12]}/{shape.pooling}/{shape.window}/{precision}.{_FORMAT}"
-    prepared = Prepared(directory, identity, shape.hidden, shape.window, round(cosine, 4))
+    prepared = Prepared(directory, identity, shape.hidden, shape.window, round(cosine, 4), default)
     _publish(prepared, {"model.onnx": graph, "tokenizer.json": tokenizer}, origin)
     report(f"prepared {identity} in {directory} ({len(graph) / 1e6:.0f} MB)")
     return prepared
@@ -192,7 +195,8 @@ def _load(directory: Path, origin: str) -> Prepared | None:
         whole = all(_digest(directory / name) == digest for name, digest in manifest["files"].items())
         if not whole or manifest["origin"] != origin:
             return None
-        kept = (manifest[key] for key in ("identity", "dimension", "window", "cosine"))
+        manifest.setdefault("default", origin == DEFAULT_MODEL)  # of an earlier version
+        kept = (manifest[key] for key in ("identity", "dimension", "window", "cosine", "default"))
         return Prepared(directory, *kept)
     except (FileNotFoundError, ValueError, KeyError, TypeError, NotADirectoryError):
         return None

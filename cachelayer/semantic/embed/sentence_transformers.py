@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checks import whole
 from ...errors import ConfigurationError
 from ...flow import forks
 from ...types import Embedded
 from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
-from .covered import graphed, window_of, within
+from .covered import default_tokens, graphed, window_of, within
 from .graphs import GraphedBert
+from .guess import WordsGuess
 
 
 class SentenceTransformersEmbedder:
@@ -45,6 +47,7 @@ class SentenceTransformersEmbedder:
         self._half, self._batch = half, batch
         self._model: Any = None
         self._graphed: GraphedBert | None = None
+        self._guess: WordsGuess | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._loading = forks.lock()
 
@@ -59,6 +62,10 @@ class SentenceTransformersEmbedder:
         if self._model is None or self._pool is None:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._encode, list(texts))
+
+    def guess(self, text: str) -> NDArray[np.float32] | None:
+        """See `OnnxEmbedder.guess`: made on the CPU, without the model."""
+        return None if self._guess is None else self._guess(text)
 
     async def lacks_words(self, text: str) -> bool:
         """Whether the text fits the window, but holds a word that the model cannot spell."""
@@ -76,7 +83,7 @@ class SentenceTransformersEmbedder:
 
     async def aclose(self) -> None:
         """Release thread and model."""
-        pool, self._pool, self._model, self._graphed = self._pool, None, None, None
+        pool, self._pool, self._model, self._graphed, self._guess = self._pool, None, None, None, None
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -94,6 +101,7 @@ class SentenceTransformersEmbedder:
             model: Any = SentenceTransformer(self._name, device=self._device, revision=self._revision)
             cuda = str(model.device).startswith("cuda")
             half = cuda if self._half is None else self._half
+            tokens = default_tokens(model)
             if half:
                 model.half()
             # releases before 5.4 have only the longer name
@@ -105,6 +113,7 @@ class SentenceTransformersEmbedder:
             )
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="cachelayer-st")
             self._graphed = self._pool.submit(graphed, model, self._batch).result()
+            self._guess = WordsGuess(tokens) if tokens is not None else None
             self._model = model
 
     def _content(self, model: Any) -> str:

@@ -1,4 +1,4 @@
-"""A model and its tokenizer, opened."""
+"""A model and its tokenizer, opened; and texts as the token ids of the model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import MissingExtra, broken
+from ..text.marks import faceless
+from .checks import CHARS_PER_TOKEN, readable
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -47,3 +49,33 @@ def open_tokenizer(content: bytes) -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+class Tokenized:
+    """Reads texts for a model that sees `window` tokens, special ones included; from any thread."""
+
+    def __init__(self, tokenizer: Tokenizer, window: int) -> None:
+        self._tokenizer, self._window = tokenizer, window
+        self._unknown = tokenizer.token_to_id("[UNK]")
+        self._end = tokenizer.encode("").ids[-1]
+
+    def __call__(self, text: str) -> tuple[list[int], bool]:
+        """Token ids, at most a window of them, and whether they cover the whole text.
+
+        A word the vocabulary cannot spell ([UNK]) is not covered: the vector would be the same for any other. A smile
+        after a sentence is left out.
+        """
+        longest = self._window * CHARS_PER_TOKEN
+        part = readable(text[:longest])
+        ids: list[int] = self._tokenizer.encode(part).ids
+        if self._unknown in ids:
+            ids = self._tokenizer.encode(faceless(part)).ids
+        complete = len(ids) <= self._window and len(text) <= longest and self._unknown not in ids
+        if len(ids) > self._window:
+            ids = [*ids[: self._window - 1], self._end]
+        return ids, complete
+
+    def lacks_words(self, text: str) -> bool:
+        """Whether the text fits the window, but holds a word that the model cannot spell."""
+        ids, _ = self(text)
+        return self._unknown in ids and len(ids) < self._window

@@ -30,6 +30,8 @@ _PINNED = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
+DEFAULT_WEIGHTS = "2e3eea07d8fccb606d05a87617183aaa313c9a413381049d7a13a4f2d846b84a"
+"""`bert.fingerprint` of the default model, which any directory may hold, also in another file than the hub's."""
 _NEEDED = ("model.safetensors", "tokenizer.json", "config.json")
 _OPTIONAL = ("modules.json", "sentence_bert_config.json", "tokenizer_config.json", "1_Pooling/config.json")
 _PROBE_SECONDS = 3.0
