@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cachelayer.flow.aside import Aside, turn
+from cachelayer.flow.eager import SideTask
+from cachelayer.flow.loops import turn
 from cachelayer.flow.watch import Watch
 from cachelayer.keep.call import Call
 
@@ -19,7 +20,7 @@ _OVERHEAD = 16384
 """Bytes that an entry may take beside its answer and its key, at the very most."""
 
 
-class Ahead(Aside):
+class Ahead(SideTask):
     """Hands over while the answer is still in its flight, at most once: the whole, or a stream's first piece.
 
     What Cache-Status says of an answer that is not kept yet has to come true: a whole answer goes ahead only where

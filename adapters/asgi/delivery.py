@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.answers.frozen import Frozen
-from cachelayer.flow.aside import turn
+from cachelayer.flow.loops import turn
 from cachelayer.flow.readers import nothing
 from cachelayer.keep.call import Call, Landing
 from cachelayer.keep.streams import short

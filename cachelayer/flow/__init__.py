@@ -29,7 +29,7 @@ Work in the background:
 background      bounded tasks
 writeback       a bounded queue of answers to store
 deferred        work put off until its caller has gone on
-aside, eager    tasks whose first step runs at once
+eager           tasks whose first step runs at once
 
 Threads, loops and processes:
 

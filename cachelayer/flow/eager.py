@@ -83,6 +83,32 @@ def heard(done: asyncio.Future[Any]) -> None:
         done.exception()
 
 
+class SideTask:
+    """Work that starts at once, and neither delays nor fails the code that starts it; `ended` tells how it went."""
+
+    _task: asyncio.Task[Any] | None = None
+    _error: BaseException | None = None
+
+    def begin(self, starter: Starter, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` until it first waits."""
+        try:
+            self._task, _ = starter.start(asyncio.get_running_loop(), work)
+        except BaseException as error:
+            self._error = error
+            if isinstance(error, Exception):
+                return  # `ended` raises it
+            raise
+        if self._task is not None:
+            self._task.add_done_callback(heard)
+
+    async def ended(self) -> None:
+        """Wait for the end. Raises what the work raised; a caller that is cancelled meanwhile cancels the work."""
+        if self._task is not None:
+            await self._task
+        if self._error is not None:
+            raise self._error
+
+
 class _Standby:
     """A task that waits to be given the rest of a coroutine; until then, asyncio does not list it."""
 

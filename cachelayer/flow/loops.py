@@ -1,4 +1,4 @@
-"""The event loop that runs in this thread, if any; whether its task is being cancelled; and waking waiters.
+"""The event loop that runs in this thread, if any: its turns, whether its task is being cancelled, waking waiters.
 
 Coroutines need a loop. Plain functions may be called in a loop's thread, and must not wait there for its work.
 """
@@ -6,7 +6,8 @@ Coroutines need a loop. Plain functions may be called in a loop's thread, and mu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+import types
+from collections.abc import Generator, MutableMapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -37,6 +38,18 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+@types.coroutine
+def turn() -> Generator[None, None, None]:
+    """Let the event loop turn once, so that what was written to a socket is sent."""
+    yield
+
+
+async def whole_turn() -> None:
+    """Let tasks begun before take their first step, even if a task of `eager.Starter` runs in the current turn."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
 
 
 def left_behind(held: MutableMapping[asyncio.AbstractEventLoop, T]) -> list[T]:

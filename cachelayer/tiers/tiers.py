@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from ..exact.memory.table import Slot
-from ..flow.aside import whole_turn
 from ..flow.attempt import Faults
 from ..flow.background import Background
+from ..flow.loops import whole_turn
 from ..flow.portal import Portal
 from ..flow.writeback import WriteBack
 from ..keep.call import Call, Function, Landing
