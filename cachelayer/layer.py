@@ -30,7 +30,7 @@ from .policy import NOT_TIGHTENED, Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .semantic.tier import SimilarTier
 from .tiers import wiring
-from .tiers.tiers import Tiers
+from .tiers.hierarchy import Tiers
 from .types import Outcome, Undivided
 from .wrap.naming import speaks_openai
 from .wrap.registry import Registry

@@ -25,7 +25,7 @@ from ..semantic.tier import SimilarTier
 from ..types import Reason
 
 if TYPE_CHECKING:
-    from ..tiers.tiers import Tiers
+    from ..tiers.hierarchy import Tiers
 
 LONGEST = 120.0
 """Seconds that the reference may take for an answer nobody waits for."""

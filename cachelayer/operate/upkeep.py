@@ -53,7 +53,7 @@ class Upkeep:
     async def _matching(self, what: Any) -> int:
         """How many entries would go; counted in steps between which the loop runs."""
         declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
-        found = set(elsewhere.coming(declared))
+        found = set(elsewhere.pending(declared))
         for number, slot in enumerate(self._keeper.matching(declared), 1):
             found.add(slot.id)
             if number % STEP == 0:

@@ -23,7 +23,7 @@ from ..keep.parts import Noting, take_failure
 from ..keep.streams import is_async_stream, is_plain_stream
 from ..keep.terms import begin
 from ..protocols import Clock
-from ..tiers.tiers import Tiers
+from ..tiers.hierarchy import Tiers
 from ..types import Outcome, Reason, Source
 from .delivery import Delivery
 from .keeping import Keeping, flight_key

@@ -18,7 +18,7 @@ from ..keep.keeper import Keeper
 from ..keep.scope import Scope
 from ..keep.terms import staleness
 from ..policy import NOT_TIGHTENED
-from ..tiers.tiers import Tiers
+from ..tiers.hierarchy import Tiers
 from ..types import Reason, Source
 from .delivery import Delivery
 from .streamed import Streamed

@@ -13,7 +13,7 @@ from ..flow.readers import StreamOverrun
 from ..keep.accounts import account
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
-from ..tiers.tiers import Tiers
+from ..tiers.hierarchy import Tiers
 from ..types import Reason, Source
 
 Freeze = Callable[[Any], Frozen | Alike]

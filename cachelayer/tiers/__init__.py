@@ -1,6 +1,6 @@
 """What lies beyond the process's memory.
 
-tiers           all of them in order, and the write-back: start here
+hierarchy       all of them in order, and the write-back: start here
 wiring          builds the parts of a layer from its arguments
 
 Shared store:
@@ -10,7 +10,7 @@ shortcuts       raw forms that lead straight to a key
 implied         tags that every shared entry has
 invalidations   to and from other processes
 feed            new entries and reports, to and from other processes
-untold          what the store is to hear once it answers again
+outbox          what the store is to hear once it answers again
 records         an entry as it travels
 
 Similar answers:
@@ -25,7 +25,7 @@ warming         answers made while the model loads
 Restarts:
 
 persistence     entries in a directory
-coming          those that were not taken in yet
+pending         those that were not restored yet
 outdated        those that proved wrong for similar requests
 directory       damage there
 elsewhere       where entries come from and go to

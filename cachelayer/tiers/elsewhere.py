@@ -52,7 +52,7 @@ class Elsewhere:
     def gone(self, slot: Slot) -> None:
         """An entry left the memory."""
 
-    def coming(self, declared: Invalidation) -> Sequence[int]:
+    def pending(self, declared: Invalidation) -> Sequence[int]:
         """Ids of the entries held here that were declared invalid and not taken in yet."""
         return ()
 

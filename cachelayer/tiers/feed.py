@@ -14,8 +14,8 @@ from ..semantic.asks import Entry, State
 from ..types import Findable, Reason, Record
 from .arrivals import Arrivals, Incoming, marks_of, owners_of
 from .elsewhere import Indexed, Plain
+from .outbox import Outbox
 from .shared import SharedTier
-from .untold import Untold
 
 PERIOD = 0.2
 """Seconds between two looks at the feed."""
@@ -52,9 +52,9 @@ class FeedFollower(Incoming):
         self._place = _Place()
         self._following: asyncio.AbstractEventLoop | None = None
         self.faults = arrivals.faults
-        self._findable = Untold("feed", feed.publish, self.faults, PATIENCE)
+        self._findable = Outbox("feed", feed.publish, self.faults, PATIENCE)
         self._pairs = (
-            None if self._reports is None else Untold("report", self._reports.report, self.faults, PATIENCE)
+            None if self._reports is None else Outbox("report", self._reports.report, self.faults, PATIENCE)
         )
 
     def reset(self) -> None:
@@ -176,8 +176,8 @@ class FeedFollower(Incoming):
 
     def stats(self) -> dict[str, Any]:
         stats = {"following": self._following is not None, "untold": 0, **self.arrivals.stats()}
-        for untold in (self._findable, self._pairs):
-            if untold is not None:
-                stats["untold"] += len(untold)
-                stats["dropped"] += untold.dropped
+        for outbox in (self._findable, self._pairs):
+            if outbox is not None:
+                stats["untold"] += len(outbox)
+                stats["dropped"] += outbox.dropped
         return stats

@@ -23,8 +23,8 @@ from ..semantic.pair_log import PairLog
 from ..types import Findable, Reason, Record
 from . import directory
 from .arrivals import Arrivals, Incoming, owners_of
-from .coming import Coming
 from .elsewhere import Indexed, Plain
+from .pending import PendingEntries
 from .records import record_of
 
 REFUSED = "the disk refused entries"
@@ -46,7 +46,7 @@ class Persistence(Incoming):
         self.log = EntryLog(place / "entries")
         self._reports = PairLog(place / "apart", PAIR, REPORTED)
         self.discarded, self.failure = 0, ""
-        self._coming = Coming(arrivals, self._discard)
+        self._pending = PendingEntries(arrivals, self._discard)
         self._opened, self._writing = False, Busy()
         self._unopened, self._ending = directory.Unopened(place), Turns()
         self._owes = False
@@ -63,7 +63,7 @@ class Persistence(Incoming):
         """After a fork, the directory is the parent's."""
         self._begin_ids()
         self._opened, self.failure = False, directory.FORKED if self._opened else self.failure
-        self._coming.expect(())
+        self._pending.expect(())
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
 
@@ -105,33 +105,33 @@ class Persistence(Incoming):
         await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
         new = [entry for key, entry in alive.items() if not similar.knows(key)]
         entries = [self.arrivals.read(e.findable, e.record, self._since, e.id) for e in new]
-        self._coming.expect(entries)
+        self._pending.expect(entries)
         for entry in entries:  # exact lookups wait for no vectors
             self.arrivals.remember(entry)
             await asyncio.sleep(0)
         later = [entry for entry in entries if entry.item.partition and entry.id not in indexed]
-        await self._coming.take(e for e in entries if not e.item.partition or e.id in indexed)
+        await self._pending.take(e for e in entries if not e.item.partition or e.id in indexed)
         if later:
-            self.arrivals.background.spawn_always(partial(self._coming.take, later))
+            self.arrivals.background.spawn_always(partial(self._pending.take, later))
 
     @property
     def _index(self) -> Any:
         return self.arrivals.similar.index
 
     def awaits(self, digest: int) -> bool:
-        return self._coming.awaits(digest)
+        return self._pending.awaits(digest)
 
     def claim(self, call: Call) -> bool:
-        return self._coming.claim(call)
+        return self._pending.claim(call)
 
     async def drain(self, function: str) -> None:
-        await self._coming.take(self.arrivals.waited(function))
+        await self._pending.take(self.arrivals.waited(function))
 
     async def _discard(self, keys: Sequence[int]) -> None:
         """Remove expired entries, vectors without an entry, and entries with ids that this run may give again."""
         for key in keys:
             self.log.drop(key)
-            self._coming.drop(key)
+            self._pending.drop(key)
         if keys:
             self.discarded += len(keys)
             await offload(lambda: self._index.remove(np.array(keys, np.int64)))
@@ -181,7 +181,7 @@ class Persistence(Incoming):
     def gone(self, slot: Slot) -> None:
         if self._opened:
             self.log.drop(slot.id)
-            self._coming.gone(slot)
+            self._pending.gone(slot)
 
     def listen(self, function: str) -> bool:
         self.write()
@@ -218,8 +218,8 @@ class Persistence(Incoming):
     def _kept(self, write: Callable[[], None]) -> Callable[[], None]:
         return partial(directory.keep, self.log, self._index, write)
 
-    def coming(self, declared: Invalidation) -> Sequence[int]:
-        return self._coming.covered(declared)
+    def pending(self, declared: Invalidation) -> Sequence[int]:
+        return self._pending.covered(declared)
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
         """Make sure that what was dropped cannot come back; if `physically`, nor be found on the disk."""
@@ -227,7 +227,7 @@ class Persistence(Incoming):
             with self.arrivals.faults.guard("persist"):
                 return await offload(partial(self._unopened.forget, declared))
             return 0
-        await self._discard(doomed := self.coming(declared))
+        await self._discard(doomed := self.pending(declared))
         if physically:
             await self.arrivals.forget(declared)
             await self._erase(owners_of(declared))
@@ -296,5 +296,5 @@ class Persistence(Incoming):
     def stats(self) -> dict[str, Any]:
         refused = (why := getattr(self._index, "failure", "")) and f"the disk refused vectors: {why}"
         failure = refused or self.failure or self._unopened.failure
-        out = {"restored": self._coming.restored, "discarded": self.discarded, "failure": failure}
+        out = {"restored": self._pending.restored, "discarded": self.discarded, "failure": failure}
         return {**out, "lost": self.log.lost, **self.arrivals.stats()}

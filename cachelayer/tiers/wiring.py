@@ -26,10 +26,10 @@ from ..semantic.tier import SimilarTier
 from .arrivals import Arrivals
 from .elsewhere import Elsewhere
 from .feed import FeedFollower
+from .hierarchy import Tiers
 from .outdated import Outdated
 from .persistence import Persistence
 from .shared import SharedTier
-from .tiers import Tiers
 
 BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")

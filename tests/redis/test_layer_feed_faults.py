@@ -20,7 +20,7 @@ from cachelayer.errors import StoreFault
 from cachelayer.exact.redis import RedisStore
 from cachelayer.testing import Gate
 from cachelayer.tiers.feed import TRIES
-from cachelayer.tiers.untold import BATCH, MOST, Untold
+from cachelayer.tiers.outbox import BATCH, MOST, Outbox
 from cachelayer.types import Findable, Record
 
 PROSE = "hold the only button for as long as it takes until the light has blinked two times"
@@ -220,12 +220,12 @@ async def test_of_what_waits_to_be_told_the_latest_are_kept_and_told_in_batches(
         told.append(items)
 
     async with layer_on(None) as layer:
-        untold = Untold("feed", tell, layer._engine.faults, 5.0)
-        untold.add({number.to_bytes(4, "big"): number for number in range(MOST + 5)})
-        assert (len(untold), untold.dropped) == (MOST, 5)
-        await untold.tell()
+        outbox = Outbox("feed", tell, layer._engine.faults, 5.0)
+        outbox.add({number.to_bytes(4, "big"): number for number in range(MOST + 5)})
+        assert (len(outbox), outbox.dropped) == (MOST, 5)
+        await outbox.tell()
         assert [one for batch in told for one in batch] == list(range(5, MOST + 5))
-        assert max(map(len, told)) == BATCH and len(untold) == 0
+        assert max(map(len, told)) == BATCH and len(outbox) == 0
 
 
 async def test_what_comes_while_nobody_hears_of_invalidations_is_not_taken_in(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""What the shared store could not be told for a fault, to be told once it answers again."""
+"""What the shared store could not be told because of a fault; it is told once it answers again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BATCH = 256
 """Items told at once."""
 
 
-class Untold(Generic[T]):
+class Outbox(Generic[T]):
     """Items by key, each of which waits until `tell` took it. `patience`: seconds that one call of `tell` may take."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Untold(Generic[T]):
             self.dropped += 1
 
     def drop(self, doomed: Callable[[bytes, T], bool]) -> None:
-        """Those need not be told any more."""
+        """Leave out what need not be told any more."""
         for key, item in list(self._items.items()):
             if doomed(key, item):
                 self._items.pop(key, None)

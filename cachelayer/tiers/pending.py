@@ -1,4 +1,4 @@
-"""Entries that a directory holds and that were not taken in yet: a call that needs one claims it, the others follow."""
+"""Entries of a directory that were not restored yet: a call that needs one claims it, the others follow one by one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..keep.invalidation import Invalidation
 from .arrivals import Arrival, Arrivals
 
 
-class Coming:
-    """What is on its way in, by id. `discard`: removes from the disk what is not to be had."""
+class PendingEntries:
+    """Those that are still to be restored, by id. `discard`: removes from the disk what cannot be."""
 
     def __init__(self, arrivals: Arrivals, discard: Callable[[Sequence[int]], Awaitable[None]]) -> None:
         self.arrivals, self._discard = arrivals, discard
