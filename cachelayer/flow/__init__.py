@@ -36,7 +36,8 @@ Threads, loops and processes:
 portal          a loop in a thread of its own, for plain functions
 pool            threads for work that would hold up the loop
 attendance      which loop works for all others
-loops, awake    the running loop; keeping it awake for a reply
+loops           the running loop
+busy_poll       keeps it awake for a reply
 forks           locks that survive a fork
 
 http            HTTP/1.1 to servers behind us

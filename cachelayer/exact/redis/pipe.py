@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import ConfigurationError, MissingExtra, StoreFault, broken
-from ...flow.awake import Awake
+from ...flow.busy_poll import BusyPoll
 from ...flow.loops import wake
 from ...types import Reason
 from .waiters import Many, OutOfStep, Reads, Waiter
@@ -58,7 +58,7 @@ class Pipe(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_awake", "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names",
+        "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names", "_poll",
         "_nonsense", "_out", "_push", "_pushed", "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended",
         "lost", "made", "transport",
     )  # fmt: skip
@@ -84,7 +84,7 @@ class Pipe(asyncio.Protocol):
         self._kind: Reads | None = None  # of those in `_futures`
         self._batch = batch
         self._busy = 0
-        self._awake = Awake(loop)
+        self._poll = BusyPoll(loop)
         self._congested: asyncio.Future[None] | None = None
         self.lost: asyncio.Future[StoreFault] = loop.create_future()
         self.transport: asyncio.Transport
@@ -167,7 +167,7 @@ class Pipe(asyncio.Protocol):
         if kind is not None:
             kind.sent(many)
         self.transport.write(GET + name)
-        self._awake.look_out(many)
+        self._poll.begin(many)
         return future
 
     def send(self, command: bytes) -> asyncio.Future[Any]:

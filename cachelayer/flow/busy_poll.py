@@ -20,46 +20,46 @@ RARELY: Final = 256
 """Most replies that are slept through before spinning is tried again."""
 
 
-class Coming(Protocol):
+class Pending(Protocol):
     """What is waited for."""
 
     def done(self) -> bool: ...
 
 
-class Awake:
-    """For one connection: the loop keeps turning, and does its other work, while it looks out for a reply.
+class BusyPoll:
+    """For one connection: the loop keeps turning, and does its other work, while a reply is waited for.
 
     `now`: seconds, finer than MOST.
     """
 
-    __slots__ = ("_coming", "_loop", "_looking", "_now", "_sleeps", "_slept", "_until")
+    __slots__ = ("_loop", "_now", "_pending", "_polling", "_sleeps", "_slept", "_until")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, now: Callable[[], float] = perf_counter) -> None:
         self._loop, self._now = loop, now
-        self._coming: Coming | None = None
-        self._looking, self._until = False, 0.0
+        self._pending: Pending | None = None
+        self._polling, self._until = False, 0.0
         self._sleeps = self._slept = 0
 
-    def look_out(self, coming: Coming) -> None:
-        """Keep the loop looking for `coming` until it is done; at least once, since even one look may find it."""
-        self._coming = coming
+    def begin(self, pending: Pending) -> None:
+        """Keep the loop looking for `pending` until it is done; at least once, since even one look may find it."""
+        self._pending = pending
         if self._slept < self._sleeps:
             self._slept += 1
             self._until = 0.0
         else:
             self._until = self._now() + MOST
-        if not self._looking:
-            self._looking = True
-            self._loop.call_soon(self._look)
+        if not self._polling:
+            self._polling = True
+            self._loop.call_soon(self._poll)
 
-    def _look(self) -> None:
-        coming = self._coming
-        if coming is not None and not coming.done():
+    def _poll(self) -> None:
+        pending = self._pending
+        if pending is not None and not pending.done():
             if self._now() < self._until:
-                self._loop.call_soon(self._look)
+                self._loop.call_soon(self._poll)
                 return
             if self._until:
                 self._slept, self._sleeps = 0, min(2 * self._sleeps or 1, RARELY)
         elif self._until:
             self._sleeps = 0
-        self._coming, self._looking = None, False
+        self._pending, self._polling = None, False

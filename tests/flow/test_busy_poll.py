@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.flow.awake import MOST, RARELY, Awake
+from cachelayer.flow.busy_poll import MOST, RARELY, BusyPoll
 
 TURN = MOST / 10
 """Seconds that a turn of the loop takes here."""
@@ -47,21 +47,21 @@ class Reply:
         return self.loop.turns >= self.due
 
 
-def asked(loop: Turns, awake: Awake, after: int) -> int:
-    awake.look_out(Reply(loop, after))
+def asked(loop: Turns, poll: BusyPoll, after: int) -> int:
+    poll.begin(Reply(loop, after))
     return loop.run()
 
 
 def test_a_reply_that_comes_soon_finds_the_loop_awake_and_nobody_looks_any_longer():
     loop = Turns()
-    awake = Awake(loop, loop.now)
-    assert [asked(loop, awake, after) for after in (1, 3, 6, 1)] == [1, 3, 6, 1]
+    poll = BusyPoll(loop, loop.now)
+    assert [asked(loop, poll, after) for after in (1, 3, 6, 1)] == [1, 3, 6, 1]
 
 
 def test_replies_that_take_longer_are_slept_through_ever_more_of_them():
     loop = Turns()
-    awake = Awake(loop, loop.now)
-    spent = [asked(loop, awake, 1000) for _ in range(4 * RARELY)]
+    poll = BusyPoll(loop, loop.now)
+    spent = [asked(loop, poll, 1000) for _ in range(4 * RARELY)]
     awake_for = [i for i, turns in enumerate(spent) if turns > 1]
     assert all(turns * TURN < 1.2 * MOST for turns in spent)
     gaps = [b - a - 1 for a, b in pairwise(awake_for)]
@@ -71,35 +71,35 @@ def test_replies_that_take_longer_are_slept_through_ever_more_of_them():
 
 def test_one_that_comes_in_time_again_is_waited_for_awake_from_then_on():
     loop = Turns()
-    awake = Awake(loop, loop.now)
+    poll = BusyPoll(loop, loop.now)
     for _ in range(RARELY):
-        asked(loop, awake, 1000)
+        asked(loop, poll, 1000)
     for _ in range(RARELY + 1):
-        asked(loop, awake, 2)
-    assert [asked(loop, awake, 2) for _ in range(5)] == [2] * 5
+        asked(loop, poll, 2)
+    assert [asked(loop, poll, 2) for _ in range(5)] == [2] * 5
 
 
 def test_after_some_in_time_a_late_one_is_the_first_again():
     loop = Turns()
-    awake = Awake(loop, loop.now)
+    poll = BusyPoll(loop, loop.now)
     for after in (*[1000] * RARELY, *[2] * RARELY, 1000):
-        asked(loop, awake, after)
-    assert [asked(loop, awake, 2) for _ in range(4)] == [1, 2, 2, 2]
+        asked(loop, poll, after)
+    assert [asked(loop, poll, 2) for _ in range(4)] == [1, 2, 2, 2]
 
 
 @given(st.lists(st.integers(0, 40), max_size=300))
 def test_the_loop_always_comes_to_rest(waits: list[int]):
     loop = Turns()
-    awake = Awake(loop, loop.now)
+    poll = BusyPoll(loop, loop.now)
     for after in waits:
-        assert 1 <= asked(loop, awake, after) <= MOST / TURN + 1
+        assert 1 <= asked(loop, poll, after) <= MOST / TURN + 1
         assert not loop.ready
 
 
 def test_questions_that_follow_at_once_share_one_look():
     loop = Turns()
-    awake = Awake(loop, loop.now)
-    awake.look_out(Reply(loop, 0))
-    awake.look_out(Reply(loop, 3))
+    poll = BusyPoll(loop, loop.now)
+    poll.begin(Reply(loop, 0))
+    poll.begin(Reply(loop, 3))
     assert len(loop.ready) == 1
     assert loop.run() == 3
