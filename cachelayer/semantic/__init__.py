@@ -30,7 +30,7 @@ complaints      how far one principal's reports of wrong answers reach
 apart           pairs of requests that never share an answer, because one was reported wrong for the other
 pair_log        the same on disk
 freshness       questions whose answer changes by the hour
-second          an optional cross-encoder of the owner's
+cross_encoder   an optional cross-encoder of the owner's
 successor       a change of the embedding model while the old one serves
-captured        what a GPU is told by many calls, replayed by one
+cuda_graphs     what many calls launch on a GPU, replayed by one
 """

@@ -16,10 +16,10 @@ from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 from cachelayer import CacheLayer, ConfigurationError, Policy
 from cachelayer.exact.redis import RedisStore
 from cachelayer.observe.cost import Price
+from cachelayer.semantic.cross_encoder import CrossEncoderVerifier
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.embed.http import HttpEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.second import SecondLook
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:
@@ -67,7 +67,7 @@ _GIVEN: dict[str, Callable[[Any], object]] = {
     "max_chars": lambda given: CallableEmbedder(_vectors, max_chars=given),
     "dimension": lambda given: CallableEmbedder(_vectors, dimension=given),
     "workers": lambda given: OnnxEmbedder(workers=given),
-    "seconds": lambda given: SecondLook(_Pairs(), seconds=given),
+    "seconds": lambda given: CrossEncoderVerifier(_Pairs(), seconds=given),
     "max_body": lambda given: CacheLayerMiddleware(_app, layer=CacheLayer(semantic=False), max_body=given),
     "pace": lambda given: CacheLayerMiddleware(_app, layer=CacheLayer(semantic=False), pace=given),
     "keep": lambda given: CacheLayer(semantic=False).quality(keep=given),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Vectors
-from ..captured import Capturing
+from ..cuda_graphs import GraphCapture
 
 BUCKET = 16
 """Tokens that lengths are rounded up to; batches are rounded up to a power of two."""
@@ -64,7 +64,7 @@ class GraphedBert:
         self.device, (self.positions, self._hidden) = table.device, table.shape
         self._stacked: tuple[Any, list[tuple[Any, Any]]] | None = None
         self._captured: dict[tuple[int, int], _Captured | None] = {}
-        self._capturing: Capturing | None = None
+        self._capturing: GraphCapture | None = None
 
     def encode(self, ids: Sequence[Sequence[int]]) -> Vectors:
         """(n, hidden) on the host, in the order of `ids`; none longer than the model has positions."""
@@ -118,7 +118,7 @@ class GraphedBert:
         import torch
 
         if self._capturing is None:
-            self._capturing = Capturing(torch, self.device, torch.cuda.graph_pool_handle())
+            self._capturing = GraphCapture(torch, self.device, torch.cuda.graph_pool_handle())
         pinned = torch.zeros((2, size, length), dtype=torch.int64, pin_memory=True)
         pinned[1] = 1
         given = pinned.to(self.device)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Vectors
-from ..captured import Capturing
+from ..cuda_graphs import GraphCapture
 from .packed import Found
 
 CHUNK = 256
@@ -43,7 +43,7 @@ class Replayed(ABC):
     ) -> None:
         self._torch, self._kernels, self._device, self._most = torch, kernels, device, most
         self._on_gpu = device.type == "cuda"
-        self._capturing = Capturing(torch, device)
+        self._capturing = GraphCapture(torch, device)
         self._given = torch.zeros(most, dimension, pin_memory=self._on_gpu)
         self._seen_by_numpy: NDArray[np.float32] = self._given.numpy()
         self.asked = self._given.to(device, copy=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
+from cachelayer.semantic.cross_encoder import CrossEncoderVerifier
 from cachelayer.semantic.pairs.verifier import PairVerifier
-from cachelayer.semantic.second import SecondLook
 from cachelayer.testing import ManualClock, WordEmbedder
 from cachelayer.types import Candidate, Query
 
@@ -37,9 +37,9 @@ def candidates(*texts: str) -> list[Candidate]:
     return [Candidate(i, 0.9, text, None) for i, text in enumerate(texts)]
 
 
-def every(model: Reader, **how: Any) -> SecondLook:
+def every(model: Reader, **how: Any) -> CrossEncoderVerifier:
     """One that doubts every pair that no guard forbids."""
-    return SecondLook(model, doubtful=(1e-9, 1.0), **how)
+    return CrossEncoderVerifier(model, doubtful=(1e-9, 1.0), **how)
 
 
 def test_two_pairs_of_a_request_are_looked_at_however_often_it_is_judged_the_likeliest_first() -> None:
@@ -56,7 +56,7 @@ def test_two_pairs_of_a_request_are_looked_at_however_often_it_is_judged_the_lik
 
 def test_a_pair_that_is_sure_or_forbidden_is_not_looked_at() -> None:
     model = Reader(0.0)
-    look = SecondLook(model)
+    look = CrossEncoderVerifier(model)
     judged = look.judge(
         Query("pay 5 euros to my landlord", VECTOR),
         candidates("pay 9 euros to my landlord", "Pay 5 euros to my landlord!"),
@@ -133,9 +133,9 @@ async def test_a_model_that_fails_is_a_miss_and_never_the_callers_error() -> Non
 )
 def test_bad_settings_are_named(field: str, how: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=field):
-        SecondLook(how.pop("model", Reader()), **how)
+        CrossEncoderVerifier(how.pop("model", Reader()), **how)
 
 
 def test_a_fit_needs_pairs_of_both_kinds() -> None:
     with pytest.raises(ConfigurationError, match="at least 50"):
-        SecondLook(Reader()).fit([("a b", "a c", 0.5, True)] * 500)
+        CrossEncoderVerifier(Reader()).fit([("a b", "a c", 0.5, True)] * 500)

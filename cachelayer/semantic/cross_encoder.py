@@ -1,4 +1,4 @@
-"""A second look at doubtful pairs: a cross-encoder of the owner's reads both texts at once, where time allows.
+"""A cross-encoder of the owner's, which reads both texts of a doubtful pair at once, where time allows.
 
 It runs in the decision, on the loop, so it is asked about two pairs of a request at most and only while it keeps to
 its time. What its scores mean is not known: until `fit` was shown labelled pairs they can only lower a probability.
@@ -34,8 +34,8 @@ class CrossEncoder(Protocol):
         """One score per pair."""
 
 
-class SecondLook(PairVerifier):
-    """`PairVerifier`, and for pairs that it doubts a cross-encoder: `CacheLayer(verifier=SecondLook(model))`.
+class CrossEncoderVerifier(PairVerifier):
+    """`PairVerifier`, and for pairs that it doubts a cross-encoder: `CacheLayer(verifier=CrossEncoderVerifier(model))`.
 
     `doubtful`: the probabilities between which a pair is looked at again; `seconds`: the most that the model may take
     for one request, by what it took lately. A pair that a guard forbids is never looked at. Raises ConfigurationError.
@@ -77,7 +77,7 @@ class SecondLook(PairVerifier):
             )
         blank = np.zeros(1, np.float32)
         first = [
-            super(SecondLook, self)._pairs(Query(a, blank), [Candidate(0, cosine, b, None)])[0][0]
+            super(CrossEncoderVerifier, self)._pairs(Query(a, blank), [Candidate(0, cosine, b, None)])[0][0]
             for a, b, cosine, _ in pairs
         ]
         rows = _rows(first, self._scores([(a, b) for a, b, _, _ in pairs]))

@@ -1,4 +1,4 @@
-"""What many calls launch on a GPU, captured once to be replayed by one call of the driver: a CUDA graph."""
+"""CUDA graphs: what many calls launch on a GPU, captured once and replayed by one call of the driver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPARE = 2**26
 """Bytes that must be free: torch ends the process when a graph is freed whose capture met a full device."""
 
 
-class Capturing:
+class GraphCapture:
     """Captures on a stream of its own, for one thread. Graphs that share `memory` must not run at once."""
 
     def __init__(self, torch: ModuleType, device: Any, memory: Any = None) -> None:
