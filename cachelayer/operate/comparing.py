@@ -18,10 +18,10 @@ from ..keep.call import Call, Function, Landing
 from ..keep.streams import seen_of
 from ..observe.quality import Hit, Quality
 from ..semantic.answers import normalize
-from ..semantic.asks import Same
 from ..semantic.evidence.budget import Interval
 from ..semantic.evidence.prose import say_the_same
 from ..semantic.tier import SimilarTier
+from ..semantic.types import Same
 from ..types import Reason
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from ..keep.parts import ANYTHING, function_tag, tenant_tag
 from ..path.engine import Engine
 from ..policy import check_names, strings
 from ..protocols import Decider, Embedder
-from ..semantic.asks import State
 from ..semantic.successor import succeed
+from ..semantic.types import State
 from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
 

@@ -4,7 +4,7 @@
 
 `tiers.meaning` calls it. To follow one request, read in this order:
 
-asks            its data: a request (`Ask`), a findable answer (`Entry`), the state of the tier
+types           its data: a request (`Ask`), a findable answer (`Entry`), the state of the tier
 lifetime        from when to when the tier serves; with its model, its index and its directory
 lookup          finds the entry to serve; asks the following in turn
   retyped         the same words, typed differently: found by a hash, without a vector

@@ -13,7 +13,7 @@ from ..flow.batcher import Overloaded
 from ..flow.waiting import within
 from ..protocols import Decider, Embedder, Hearing
 from ..types import Candidate, Embedded, Reason
-from .asks import Ask, Same
+from .types import Ask, Same
 
 WORDS_COMPARED_EXACTLY: Final = 12
 AHEAD: Final = 2000

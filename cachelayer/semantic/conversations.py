@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Candidate, Reason, Turn
-from .asks import Ask, Entry
+from .types import Ask, Entry
 
 Vector = NDArray[np.float32]
 MOST = 64

@@ -13,8 +13,8 @@ from ..flow.attempt import Faults, interrupted
 from ..flow.background import Background, offload, offload_whole
 from ..flow.waiting import Turns
 from ..protocols import Embedder, VectorIndex
-from .asks import Entry, State
 from .pairs.verifier import load
+from .types import Entry, State
 
 CLOSE_BUDGET = 5.0
 """Seconds that an embedder has to close."""

@@ -20,7 +20,6 @@ from ..protocols import Decider, Embedder, Glancing, Retyping, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
 from .apart import Apart
-from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .embed.cache import CachedEmbedder
 from .embed.checks import guessed, incomplete, shows_tokens
@@ -30,6 +29,7 @@ from .lifetime import Lifetime
 from .pairs.close_reader import CloseReader
 from .quarantine import Watch
 from .retyped import Retyped
+from .types import Ask, Entry, State
 
 NEIGHBOURS = 8
 """Candidates per decision."""

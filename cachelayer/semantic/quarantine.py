@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ..types import Candidate
 from .answers import normalize
-from .asks import Ask
 from .complaints import HOUR, Complaints, forget_least
+from .types import Ask
 
 NEAR: Final = 0.6
 """Cosine from which being the nearest entry of a text counts."""

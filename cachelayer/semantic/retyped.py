@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..types import Candidate
-from .asks import Ask, Entry
 from .text.asked import asked
 from .text.repeats import core
 from .text.spoken import joined
 from .text.words import words
 from .text.written import written
+from .types import Ask, Entry
 
 LONGEST: Final = 400
 """Characters of a text that is looked up so."""

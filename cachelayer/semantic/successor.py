@@ -8,13 +8,13 @@ import numpy as np
 
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Query
-from .asks import Entry, State
 from .conversations import Conversations
 from .embed.batched import BatchedEmbedder
 from .embed.cache import CachedEmbedder
 from .quarantine import Watch
 from .text.characters import plain_characters
 from .tier import SimilarTier
+from .types import Entry, State
 
 BATCH = 32
 

@@ -14,9 +14,9 @@ from ..protocols import Decider, Embedder, Leaving, Sampling, VectorIndex
 from ..types import Query
 from .answers import as_learned, in_time
 from .apart import pair_of
-from .asks import Ask, Entry, State
 from .conversations import Conversations
 from .lookup import Lookup
+from .types import Ask, Entry, State
 
 SWEEP = 64
 """Entries that are forgotten at once: each has a place in the evidence, from which it takes a moment to remove."""

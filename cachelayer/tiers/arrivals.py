@@ -25,8 +25,8 @@ from ..keep.keeper import Keeper
 from ..keep.streams import seen_of
 from ..protocols import Clock
 from ..semantic.apart import digest
-from ..semantic.asks import Ask
 from ..semantic.tier import SimilarTier
+from ..semantic.types import Ask
 from ..types import Findable, Reason, Record
 from .elsewhere import Elsewhere
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..exact.memory.table import Slot
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
-from ..semantic.asks import Ask
+from ..semantic.types import Ask
 
 Indexed = tuple[Call, Ask, Slot]
 """An answer made in this process that is now findable by meaning."""

@@ -10,7 +10,7 @@ from typing import Any
 from ..exact.wire.writer import encodes
 from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
-from ..semantic.asks import Entry, State
+from ..semantic.types import Entry, State
 from ..types import Findable, Reason, Record
 from .arrivals import Arrivals, Incoming, marks_of, owners_of
 from .elsewhere import Indexed, Plain

@@ -13,7 +13,7 @@ from ..exact.memory.table import Slot
 from ..flow.attempt import Faults
 from ..flow.together import together
 from ..flow.writeback import WriteBack
-from ..semantic.asks import Ask
+from ..semantic.types import Ask
 from ..types import Reason
 from .elsewhere import Indexed
 from .meaning import Meaning

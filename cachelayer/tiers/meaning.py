@@ -17,9 +17,9 @@ from ..keep.terms import compared
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
 from ..semantic.apart import request_digest
-from ..semantic.asks import Ask, Entry, Explained
 from ..semantic.inflight import Flight
 from ..semantic.tier import SimilarTier
+from ..semantic.types import Ask, Entry, Explained
 from ..types import Reason, Source, Turn
 from .rides import Found
 from .shadows import Shadows

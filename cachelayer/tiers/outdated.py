@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..exact.wire.entry_log import EntryLog
-from ..semantic.asks import Entry
+from ..semantic.types import Entry
 from .arrivals import Arrivals
 from .records import record_of
 

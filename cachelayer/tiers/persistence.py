@@ -18,8 +18,8 @@ from ..flow.waiting import Turns
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
 from ..semantic.apart import PAIR, REPORTED
-from ..semantic.asks import State
 from ..semantic.pair_log import PairLog
+from ..semantic.types import State
 from ..types import Findable, Reason, Record
 from . import directory
 from .arrivals import Arrivals, Incoming, owners_of

@@ -20,8 +20,8 @@ from ..observe.quality import Hit
 from ..protocols import Judged
 from ..semantic.answers import as_learned, normalize
 from ..semantic.apart import request_digest
-from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
+from ..semantic.types import Ask, Same
 from ..types import Reason
 
 LONGEST = 60.0

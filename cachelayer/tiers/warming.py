@@ -7,8 +7,8 @@ from typing import Final
 
 from ..exact.memory.table import Slot
 from ..keep.call import Call
-from ..semantic.asks import State
 from ..semantic.tier import SimilarTier
+from ..semantic.types import State
 
 MOST: Final = 1000
 """Answers that may wait; each holds the arguments for which it was made."""

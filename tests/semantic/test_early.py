@@ -11,7 +11,7 @@ from held_model import Held
 
 from cachelayer import CacheLayer, Reason, Source
 from cachelayer.layer import engine_of
-from cachelayer.semantic.asks import State
+from cachelayer.semantic.types import State
 from cachelayer.testing import WordEmbedder
 from cachelayer.tiers.warming import MOST, Warming, Written
 

@@ -12,8 +12,8 @@ from held_model import Slow
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.answers import as_learned
-from cachelayer.semantic.asks import Ask
 from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.types import Ask
 from cachelayer.testing import Gate, WordEmbedder
 
 PROSE = "hold the only button for as long as it takes until the light has blinked two times"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from verifiers import Sure
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Reason
-from cachelayer.semantic.asks import Ask
 from cachelayer.semantic.quarantine import HOUR, LOOKUPS, Hubs, Quota, Vouching, Watch
+from cachelayer.semantic.types import Ask
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Embedded, Query
 

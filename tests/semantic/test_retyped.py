@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.semantic.asks import Ask, Entry
 from cachelayer.semantic.pairs.repeated import repeats
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.retyped import FEW, LONGEST, Retyped
@@ -20,6 +19,7 @@ from cachelayer.semantic.text.repeats import akin, core
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.spelling import Spelling
 from cachelayer.semantic.text.words import words
+from cachelayer.semantic.types import Ask, Entry
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Outcome, Query, Turn
 
