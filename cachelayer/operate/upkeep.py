@@ -75,7 +75,7 @@ class Upkeep:
                 tiers.shortcuts.clear()
         declared = self._keeper.declared(**what)  # with the scopes that exist by now
         if physically:
-            tiers.apart.drop(owners_of(declared))
+            tiers.reported.drop(owners_of(declared))
         return gone + await tiers.elsewhere.forgotten(declared, physically=physically)
 
     async def erase(self, tenant: str, dry_run: bool) -> int:

@@ -27,7 +27,7 @@ Beside the path:
 
 quarantine      entries that are withheld: hubs, answers that nobody else confirmed, floods of writes
 complaints      how far one principal's reports of wrong answers reach
-apart           pairs of requests that never share an answer, because one was reported wrong for the other
+reported_pairs  pairs of requests that never share an answer, because one was reported wrong for the other
 pair_log        the same on disk
 freshness       questions whose answer changes by the hour
 cross_encoder   an optional cross-encoder of the owner's

@@ -19,7 +19,6 @@ from ..policy import Budgets
 from ..protocols import Decider, Embedder, Glancing, Retyping, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
-from .apart import Apart
 from .conversations import FETCHED, Conversations, gather
 from .embed.cache import CachedEmbedder
 from .embed.checks import guessed, incomplete, shows_tokens
@@ -28,6 +27,7 @@ from .inflight import Flight, InFlight
 from .lifetime import Lifetime
 from .pairs.close_reader import CloseReader
 from .quarantine import Watch
+from .reported_pairs import ReportedPairs
 from .retyped import Retyped
 from .types import Ask, Entry, State
 
@@ -50,7 +50,7 @@ class Lookup(Lifetime):
         self.decide_by(decider)
         self.generation = 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
-        self.apart = Apart()
+        self.reported = ReportedPairs()
         self._searcher: Searches | None = None
         self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
@@ -92,7 +92,7 @@ class Lookup(Lifetime):
 
     def _sift(self, ask: Ask, found: list[Candidate]) -> list[Candidate]:
         """The candidates that may be served to the asker."""
-        return self.watch.sift(ask, self.apart.sift(ask.partition, ask, found))
+        return self.watch.sift(ask, self.reported.sift(ask.partition, ask, found))
 
     def _chosen(self, ask: Ask, entry_id: int) -> Entry | None:
         """The entry, noted as the one that is served."""
@@ -183,7 +183,7 @@ class Lookup(Lifetime):
     def _join(self, ask: Ask, query: Query) -> Flight | Candidate | None:
         """The flight to join, or the candidate beside which the request is read closely before that is decided."""
         near = self.inflight.near(ask.partition, query, ask.generation)
-        fit = self.apart.sift(ask.partition, query, [one for one, _ in near])
+        fit = self.reported.sift(ask.partition, query, [one for one, _ in near])
         if not (near := [(one, flight) for one, flight in near if one in fit]):
             return None
         with self._lock:
@@ -238,7 +238,7 @@ class Lookup(Lifetime):
             return found
         near, lost, none = found
         self.repaired += lost
-        near = self.apart.sift(ask.partition, ask, near)
+        near = self.reported.sift(ask.partition, ask, near)
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else none
 

@@ -13,9 +13,9 @@ from ..flow.background import offload, offload_whole
 from ..protocols import Decider, Embedder, Leaving, Sampling, VectorIndex
 from ..types import Query
 from .answers import as_learned, in_time
-from .apart import pair_of
 from .conversations import Conversations
 from .lookup import Lookup
+from .reported_pairs import pair_of
 from .types import Ask, Entry, State
 
 SWEEP = 64
@@ -171,7 +171,7 @@ class SimilarTier(Lookup):
                 self.decider.forget(entry_id)
 
     def pair(self, entry_id: int, owner: bytes, asked: bytes) -> bytes | None:
-        """An entry's request and another, as `apart` keeps them; None if the entry is not findable."""
+        """An entry's request and another, as `reported_pairs` keeps them; None if the entry is not findable."""
         entry = self.entries.get(entry_id)
         return None if entry is None else pair_of(owner, entry.partition, asked, entry)
 

@@ -24,7 +24,7 @@ from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.streams import seen_of
 from ..protocols import Clock
-from ..semantic.apart import digest
+from ..semantic.reported_pairs import digest
 from ..semantic.tier import SimilarTier
 from ..semantic.types import Ask
 from ..types import Findable, Reason, Record
@@ -247,5 +247,5 @@ def marks_of(item: Findable) -> tuple[bytes, int]:
 
 
 def owners_of(declared: Invalidation) -> list[bytes] | None:
-    """Whose answers were declared invalid, as digests for `apart`; None for everybody's."""
+    """Whose answers were declared invalid, as digests for `reported_pairs`; None for everybody's."""
     return None if declared.everything else [digest(scope) for scope in declared.scopes]

@@ -142,7 +142,7 @@ class FeedFollower(Incoming):
         while not whole and self._reports is not None:
             pairs, place.reported, whole = await self._reports.reported(place.reported, BATCH)
             for pair in pairs:
-                self.arrivals.similar.apart.add(pair)
+                self.arrivals.similar.reported.add(pair)
 
     async def keep_apart(self, pair: bytes) -> None:
         if self._pairs is not None:

@@ -20,8 +20,8 @@ from ..keep.parts import built_on
 from ..keep.recorder import Recorder
 from ..keep.terms import compared
 from ..protocols import Clock
-from ..semantic.apart import Apart
 from ..semantic.inflight import Flight, InFlight
+from ..semantic.reported_pairs import ReportedPairs
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
 from .elsewhere import Elsewhere, Indexed, Plain
@@ -69,8 +69,8 @@ class Tiers:
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
         self.learning = Learning(self.meaning, self.rides, faults, self._findable)
-        self.apart = similar.apart if similar is not None else Apart()
-        self.reports = Reports(self.every, self.apart, clock.monotonic)
+        self.reported = similar.reported if similar is not None else ReportedPairs()
+        self.reports = Reports(self.every, self.reported, clock.monotonic)
         if similar is not None:
             self.join(similar)
 
@@ -80,7 +80,7 @@ class Tiers:
 
     def join(self, tier: SimilarTier) -> None:
         """Add a similar tier, such as that of a function with vectors of its own."""
-        tier.inflight, tier.apart = self.inflight, self.apart
+        tier.inflight, tier.reported = self.inflight, self.reported
         tier.served, tier.now = self._begin, self.clock.monotonic
         self.every.append(tier)
 

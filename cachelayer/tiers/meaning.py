@@ -16,8 +16,8 @@ from ..keep.streams import seen_of
 from ..keep.terms import compared
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
-from ..semantic.apart import request_digest
 from ..semantic.inflight import Flight
+from ..semantic.reported_pairs import request_digest
 from ..semantic.tier import SimilarTier
 from ..semantic.types import Ask, Entry, Explained
 from ..types import Reason, Source, Turn

@@ -17,8 +17,8 @@ from ..flow.background import Busy, offload, offload_whole, offloaded
 from ..flow.waiting import Turns
 from ..keep.call import Call
 from ..keep.invalidation import Invalidation
-from ..semantic.apart import PAIR, REPORTED
 from ..semantic.pair_log import PairLog
+from ..semantic.reported_pairs import PAIR, REPORTED
 from ..semantic.types import State
 from ..types import Findable, Reason, Record
 from . import directory
@@ -93,7 +93,7 @@ class Persistence(Incoming):
         await self._recall_texts()
         with self.arrivals.faults.guard("report"):
             for pair in await offload(self._reports.load):
-                similar.apart.add(pair)
+                similar.reported.add(pair)
         directory.tell(self.log, self._reports)
         now = self.arrivals.clock.time()
         keeper.ids_from(int(now * 1e6))

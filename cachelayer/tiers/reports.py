@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..exact.memory.table import Slot
-from ..semantic.apart import Apart
 from ..semantic.complaints import Complaints
+from ..semantic.reported_pairs import ReportedPairs
 from ..semantic.tier import SimilarTier
 
 
 class Reports:
-    """`tiers`: all similar tiers; `apart`: their pairs of requests that never share an answer."""
+    """`tiers`: all similar tiers; `reported`: their pairs of requests that never share an answer."""
 
-    def __init__(self, tiers: Sequence[SimilarTier], apart: Apart, now: Callable[[], float]) -> None:
-        self._tiers, self._apart, self._now = tiers, apart, now
+    def __init__(
+        self, tiers: Sequence[SimilarTier], reported: ReportedPairs, now: Callable[[], float]
+    ) -> None:
+        self._tiers, self._reported, self._now = tiers, reported, now
         self._complaints = Complaints()
 
     def wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
@@ -28,7 +30,7 @@ class Reports:
         dropped = [tier.report_wrong(slot.id, principal) for tier in self._tiers]
         pair = next(filter(None, pairs), None)
         if pair is not None:
-            self._apart.add(pair)
+            self._reported.add(pair)
         return pair, all(dropped)
 
     def may_take(self, scope: bytes, principal: str) -> bool:

@@ -19,7 +19,7 @@ from ..keep.recorder import Recorder
 from ..observe.quality import Hit
 from ..protocols import Judged
 from ..semantic.answers import as_learned, normalize
-from ..semantic.apart import request_digest
+from ..semantic.reported_pairs import request_digest
 from ..semantic.tier import SimilarTier
 from ..semantic.types import Ask, Same
 from ..types import Reason

@@ -137,7 +137,7 @@ async def test_a_report_that_the_store_refused_for_a_moment_holds_in_every_proce
         served = await ask.outcome(BACKWARDS)
         with refusing_writes(server):
             assert served.match == "similar" and await here.report_wrong(served)
-        await eventually(lambda: len(there._tiers.apart) == 1)
+        await eventually(lambda: len(there._tiers.reported) == 1)
         await ask(FORWARDS)
         await here.flush()
         assert (await elsewhere.outcome(BACKWARDS)).answer == f"answer to {BACKWARDS}"

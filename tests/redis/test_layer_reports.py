@@ -83,7 +83,7 @@ async def test_requests_that_were_reported_are_apart_in_every_process_and_in_lat
         await here.flush()
         served = await ask.outcome(BACKWARDS)
         assert served.match == "similar" and await here.report_wrong(served)
-        await eventually(lambda: len(there._tiers.apart) == 1)
+        await eventually(lambda: len(there._tiers.reported) == 1)
         await ask(FORWARDS)
         await here.flush()
         async with layer_on(server.url) as later:
@@ -102,9 +102,9 @@ async def test_what_a_tenant_reported_is_erased_with_its_answers(server: Server)
                 assert await layer.report_wrong(await ask.outcome(BACKWARDS))
         assert server.do("XLEN", "cachelayer:a") == 2
         await layer.erase(tenant="acme")
-        assert server.do("XLEN", "cachelayer:a") == 1 == len(layer._tiers.apart)
+        assert server.do("XLEN", "cachelayer:a") == 1 == len(layer._tiers.reported)
         await layer.erase()
-        assert server.do("EXISTS", "cachelayer:a") == 0 == len(layer._tiers.apart)
+        assert server.do("EXISTS", "cachelayer:a") == 0 == len(layer._tiers.reported)
 
 
 async def evicted(server: Server, ask: Any, layer: CacheLayer) -> Outcome:

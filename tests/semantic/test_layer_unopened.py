@@ -11,8 +11,8 @@ import pytest
 from full_disk import full_disk
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.semantic.apart import PAIR
 from cachelayer.semantic.pair_log import PairLog
+from cachelayer.semantic.reported_pairs import PAIR
 from cachelayer.testing import WordEmbedder
 
 QUESTIONS = ("reset the hub", "mount a camera", "cancel my order", "pair two lamps")

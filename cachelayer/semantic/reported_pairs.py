@@ -1,4 +1,4 @@
-"""Requests that one answer was wrong for: a rewording that was reported is not served from that request again."""
+"""Pairs of requests that never share an answer again, because one's answer was reported as wrong for the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Request(Protocol):
     def turns(self) -> tuple[Turn, ...]: ...
 
 
-class Apart:
+class ReportedPairs:
     """Pairs of requests as digests, so that it holds nobody's words; a collision costs a hit."""
 
     def __init__(self) -> None:

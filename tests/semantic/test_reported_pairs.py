@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from verifiers import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
-from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, request_digest
 from cachelayer.semantic.pair_log import PairLog
+from cachelayer.semantic.reported_pairs import PAIR, REPORTED, ReportedPairs, digest, pair_of, request_digest
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Turn
 
@@ -80,30 +80,30 @@ def test_a_pair_is_the_same_both_ways_round(one: str, other: str, scope: bytes) 
     a, b = candidate(one), candidate(other)
     pair = pair_of(b"owner", scope, request_digest(a), b)
     assert pair == pair_of(b"owner", scope, request_digest(b), a) and len(pair) == PAIR
-    apart = Apart()
-    apart.add(pair)
-    assert apart.sift(scope, a, [b]) == [] == apart.sift(scope, b, [a])
+    held = ReportedPairs()
+    held.add(pair)
+    assert held.sift(scope, a, [b]) == [] == held.sift(scope, b, [a])
 
 
 def test_other_conversations_and_other_scopes_are_other_pairs() -> None:
-    a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
-    apart.add(pair_of(b"owner", b"scope", request_digest(a), b))
-    assert apart.sift(b"scope", a, [b]) == []
+    a, b, held = candidate("cancel it"), candidate("stop it"), ReportedPairs()
+    held.add(pair_of(b"owner", b"scope", request_digest(a), b))
+    assert held.sift(b"scope", a, [b]) == []
     later = candidate("stop it", Turn("user", "my order is late"))
-    assert apart.sift(b"scope", a, [later]) == [later]
-    assert apart.sift(b"other", a, [b]) == [b]
+    assert held.sift(b"scope", a, [later]) == [later]
+    assert held.sift(b"other", a, [b]) == [b]
 
 
 def test_the_latest_are_held_and_those_of_an_owner_go_with_it() -> None:
-    a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
+    a, b, held = candidate("cancel it"), candidate("stop it"), ReportedPairs()
     for number in range(REPORTED + 3):
-        apart.add(pair_of(b"owner", b"%d" % number, request_digest(a), b))
-    assert len(apart) == REPORTED == len(apart._partitions)
-    apart.add(pair_of(b"another", b"scope", request_digest(a), b))
-    apart.drop([digest(b"owner")])
-    assert len(apart) == 1 == len(apart._partitions) and apart.sift(b"scope", a, [b]) == []
-    apart.drop(None)
-    assert len(apart) == 0 and apart.sift(b"scope", a, [b]) == [b]
+        held.add(pair_of(b"owner", b"%d" % number, request_digest(a), b))
+    assert len(held) == REPORTED == len(held._partitions)
+    held.add(pair_of(b"another", b"scope", request_digest(a), b))
+    held.drop([digest(b"owner")])
+    assert len(held) == 1 == len(held._partitions) and held.sift(b"scope", a, [b]) == []
+    held.drop(None)
+    assert len(held) == 0 and held.sift(b"scope", a, [b]) == [b]
 
 
 async def test_one_report_leaves_other_rewordings_alone() -> None:
