@@ -16,7 +16,7 @@ from ..keep.parts import prompt_tag
 from ..path.engine import Engine
 from ..policy import AS_IT_IS
 from ..wrap.naming import fields_of
-from ..wrap.redefined import Origin
+from ..wrap.redefinition import Origin
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]

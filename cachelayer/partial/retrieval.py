@@ -25,7 +25,7 @@ from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
 from ..wrap.naming import is_method, name_of
 from ..wrap.options import refuse
-from ..wrap.redefined import Origin
+from ..wrap.redefinition import Origin
 from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading

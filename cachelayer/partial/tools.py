@@ -18,7 +18,7 @@ from ..path.engine import Engine
 from ..signatures import signature_of, text_of
 from ..wrap.decorator import kind_of
 from ..wrap.options import policy_fields, refuse
-from ..wrap.redefined import Origin
+from ..wrap.redefinition import Origin
 from ..wrap.registry import Registry
 from .schemas import canonical
 

@@ -8,6 +8,6 @@ registry        all functions of a layer
 naming          their names; whether options fit the signature
 options         options beside the fields of `Policy`
 scoped          what scopes and restrictions cover: blocks, and functions of any kind
-redefined       functions that are defined again
+redefinition    functions that are defined again
 wrapped         the types that type checkers see
 """

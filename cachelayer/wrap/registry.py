@@ -35,7 +35,7 @@ from .naming import (
     with_receiver,
 )
 from .options import OPTIONS, check, policy_fields
-from .redefined import Origin, apart, defined_again
+from .redefinition import Origin, redefines, version_of
 
 _log = logging.getLogger("cachelayer")
 STREAM = "\0stream"
@@ -139,7 +139,7 @@ class Registry:
             self._check_again(origin, self._last[name], name, known)
         options = with_given(fn, with_receiver(fn, options))
         policy = self._policy.override(**fields)
-        version = "" if before is None else apart(origin.fn, given, self._first[name])
+        version = "" if before is None else version_of(origin.fn, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
@@ -175,7 +175,7 @@ class Registry:
     @staticmethod
     def _check_again(origin: Origin, before: Any, name: str, known: bool | None) -> None:
         """`known`: whether it is declared what of a method's object is part of the key; None where that cannot be."""
-        if defined_again(*origin, before, declared=known is True):
+        if redefines(*origin, before, declared=known is True):
             return
         if origin.fn is before:
             remedy = (
@@ -183,7 +183,7 @@ class Registry:
             )
             raise ConfigurationError("name", name, remedy)
         remedy = "give another name=, or wrap a function once instead of wherever it is called"
-        if known is False and defined_again(*origin, before, declared=True):
+        if known is False and redefines(*origin, before, declared=True):
             remedy = (
                 "it is a method of another object; say with self_key= on which of its attributes the answers depend"
                 " (share_self=True: on none), or give another name="

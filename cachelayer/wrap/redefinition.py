@@ -25,7 +25,7 @@ class Origin(NamedTuple):
     named: bool
 
 
-def defined_again(fn: Any, named: bool, before: Any, *, declared: bool) -> bool:
+def redefines(fn: Any, named: bool, before: Any, *, declared: bool) -> bool:
     """Whether `fn` replaces `before`, which has the same name: it is the same function and nobody `named` it, or a
     module or class defines it in the same place.
 
@@ -59,8 +59,8 @@ def _method(fn: Any) -> tuple[tuple[str, str], Any] | None:
     return (behind.__module__, behind.__qualname__), function
 
 
-def apart(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
-    """ "" if a function and its options are those of the `first` with its name, else a digest that tells them apart."""
+def version_of(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
+    """ "" if a function and its options are those `first` wrapped under its name, else a digest of them."""
     new, old = _function(fn), _function(first[0])
     same = new is old
     own, others = _digest(None if same else new, options), _digest(None if same else old, first[1])
