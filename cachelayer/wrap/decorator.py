@@ -27,7 +27,7 @@ from ..tiers.shortcuts import Shortcuts
 from .handles import Handle, InThread, PlainHandle
 from .methods import Method
 from .naming import is_method
-from .passed import Passed, passed
+from .scoped_generators import ScopedGenerator, scoped_async_generator
 
 ScopeOf = Callable[[], Scope | None]
 FACE = ("outcome", "bypass", "refresh", "invalidate", "explain", "aio")
@@ -224,7 +224,7 @@ def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Ge
         chunks = engine.answer_now(handle.call(args, kwargs, scope))
     if type(chunks) is GeneratorType:
         where = functools.partial(as_called, engine.noting.scope, scope)
-        chunks = Passed(chunks, where, handle.function.stats.broke)
+        chunks = ScopedGenerator(chunks, where, handle.function.stats.broke)
     return (yield from chunks)
 
 
@@ -254,7 +254,7 @@ class Stream(Closable):
             else:
                 inner = await engine.answer(handle.call(args, kwargs, scope))
         if type(inner) is AsyncGeneratorType:
-            inner = passed(inner, engine.noting.scope, scope, handle.function.stats.broke)
+            inner = scoped_async_generator(inner, engine.noting.scope, scope, handle.function.stats.broke)
         if self._closed:  # meanwhile
             await inner.aclose()
             raise StopAsyncIteration

@@ -60,7 +60,7 @@ def _method(fn: Any) -> tuple[tuple[str, str], Any] | None:
 
 
 def version_of(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
-    """ "" if a function and its options are those `first` wrapped under its name, else a digest of them."""
+    """A digest of a function and its options; empty if they are those that were `first` wrapped under its name."""
     new, old = _function(fn), _function(first[0])
     same = new is old
     own, others = _digest(None if same else new, options), _digest(None if same else old, first[1])

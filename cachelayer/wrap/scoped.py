@@ -14,7 +14,7 @@ from ..keep.scope import Scope
 from .decorator import FACE, OfClass, kind_of
 from .handles import Handle, InThread
 from .methods import Method
-from .passed import Passed
+from .scoped_generators import ScopedGenerator
 
 F = TypeVar("F", bound=Callable[..., Any])
 Fn = Callable[..., Any]
@@ -78,7 +78,7 @@ class Scoped(Entering):
             step = _Step(self._anew())
             with step:
                 made = fn(*args, **kwargs)
-            return (yield from Passed(made, lambda: step))
+            return (yield from ScopedGenerator(made, lambda: step))
 
         return covered
 

@@ -1,4 +1,4 @@
-"""Generators whose steps are taken in a scope that is not their reader's, as the recorded ones' are anyway."""
+"""Generators that run, step by step, in a scope of their own instead of their reader's."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..keep.entered import as_called
 from ..keep.scope import Scope
 
 
-class Passed:
-    """A plain one, for `yield from`. `where`: makes what each step is taken in; `broke`: called if it breaks off."""
+class ScopedGenerator:
+    """A plain generator, for `yield from`. `where`: makes the context of each step; `broke`: called if a step fails."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Passed:
             self._chunks.close()
 
 
-async def passed(
+async def scoped_async_generator(
     chunks: AsyncGenerator[Any, None],
     variable: ContextVar[Scope | None],
     scope: Scope | None,
     broke: Callable[[], object],
 ) -> AsyncIterator[Any]:
-    """An asynchronous one that is passed on uncached, and only read, in the scope of its call."""
+    """An asynchronous generator that is not cached, read in the scope of its call."""
     where, ended = partial(as_called, variable, scope), object()
     try:
         while True:
