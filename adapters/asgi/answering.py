@@ -11,7 +11,7 @@ from typing import Any
 from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
 from cachelayer.keep.call import Landing, NotKept
-from cachelayer.keep.entered import Entered
+from cachelayer.keep.scope_blocks import CallerScope
 from cachelayer.types import Outcome, Reason, Source
 
 from ..openai_wire import NotAnAnswer
@@ -64,7 +64,7 @@ class Answering(Delivery):
         if not principal.own:
             with self.served.guard("principal"):
                 caller = self.settings.principals.caller(principal, self.r.scope)
-        with Entered(self.served.engine.noting.scope, principal.name, caller), tightened:
+        with CallerScope(self.served.engine.noting.scope, principal.name, caller), tightened:
             exchange = self.exchange = self.r.exchange()
             try:
                 if self.settings.finish:

@@ -2,7 +2,7 @@
 
 call            the data of a call along the path: start here
 scope           whose a call is, and which answer it helps to make
-entered         whose the calls inside a `with` block are
+scope_blocks    whose the calls inside a `with` block are
 terms           how long an answer is kept, and under which tags
 keeper          reads and writes the in-process tier
 holdings        all entries by tag, scope and id

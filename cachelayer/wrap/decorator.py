@@ -18,9 +18,9 @@ from ..errors import StoreFault
 from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
 from ..flow.readers import Closable, PlainReader
-from ..keep.entered import as_called
 from ..keep.parts import take_kept
 from ..keep.scope import Scope
+from ..keep.scope_blocks import in_scope
 from ..observe.pace import timed
 from ..signatures import told
 from ..tiers.shortcuts import Shortcuts
@@ -220,10 +220,10 @@ def _generator(handle: Handle, current: ScopeOf) -> Any:
 
 def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Generator[Any, None, Any]:
     engine = handle.engine
-    with as_called(engine.noting.scope, scope):
+    with in_scope(engine.noting.scope, scope):
         chunks = engine.answer_now(handle.call(args, kwargs, scope))
     if type(chunks) is GeneratorType:
-        where = functools.partial(as_called, engine.noting.scope, scope)
+        where = functools.partial(in_scope, engine.noting.scope, scope)
         chunks = ScopedGenerator(chunks, where, handle.function.stats.broke)
     return (yield from chunks)
 
@@ -248,7 +248,7 @@ class Stream(Closable):
     async def _begin(self) -> None:
         handle, args, kwargs, scope = self._start
         engine, shortcuts = handle.engine, handle.engine.tiers.shortcuts
-        with as_called(engine.noting.scope, scope):
+        with in_scope(engine.noting.scope, scope):
             if handle.function.formed and shortcuts is not None:
                 inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
             else:

@@ -9,8 +9,8 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, TypeVar
 
 from ..errors import ConfigurationError
-from ..keep.entered import Entering
 from ..keep.scope import Scope
+from ..keep.scope_blocks import ScopeBlock
 from .decorator import FACE, OfClass, kind_of
 from .handles import Handle, InThread
 from .methods import Method
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Fn = Callable[..., Any]
 
 
-class Scoped(Entering):
+class Scoped(ScopeBlock):
     """For `with`, or as a decorator: entered anew for each call, and left when the function has come to its end.
 
     A generator runs in it step by step, and its reader does not.
@@ -47,9 +47,9 @@ class Scoped(Entering):
                     setattr(covered, name, self(getattr(fn, name)))
         return Method(covered) if type(fn) is Method else covered  # type: ignore[return-value]
 
-    def _anew(self) -> Entering:
+    def _anew(self) -> ScopeBlock:
         """For one call: others may be under way."""
-        return Entering(self.variable, self._inner)
+        return ScopeBlock(self.variable, self._inner)
 
     def _plain(self, fn: Fn) -> Fn:
         def covered(*args: Any, **kwargs: Any) -> Any:
@@ -111,12 +111,12 @@ class Scoped(Entering):
 class _Step:
     """Each step of one generator, in a scope that lasts from the first to the last of them."""
 
-    def __init__(self, entering: Entering) -> None:
-        self._entering, self._variable = entering, entering.variable
+    def __init__(self, block: ScopeBlock) -> None:
+        self._block, self._variable = block, block.variable
         self._scope: Scope | None = None
 
     def __enter__(self) -> None:
-        self._token = self._variable.set(self._scope or self._entering.scope())
+        self._token = self._variable.set(self._scope or self._block.scope())
 
     def __exit__(self, *_: object) -> None:
         self._scope = self._variable.get()  # with what was noted in it

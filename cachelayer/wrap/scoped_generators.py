@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from ..flow.readers import nothing
-from ..keep.entered import as_called
 from ..keep.scope import Scope
+from ..keep.scope_blocks import in_scope
 
 
 class ScopedGenerator:
@@ -55,7 +55,7 @@ async def scoped_async_generator(
     broke: Callable[[], object],
 ) -> AsyncIterator[Any]:
     """An asynchronous generator that is not cached, read in the scope of its call."""
-    where, ended = partial(as_called, variable, scope), object()
+    where, ended = partial(in_scope, variable, scope), object()
     try:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Entering a scope: whose the calls inside a `with` block are, and an error if the block did not cover them."""
+"""Blocks that set a scope: whose the calls inside a `with` are, and an error if the block did not cover them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ AGAIN = "one serves one block at a time: write layer.scope(...) or layer.tighten
 _NOBODY, _BUILD = Scope(), Scope._fields.index("build")
 
 
-class Entering:
-    """For `with`: calls inside are made in the scope that `inner` makes of the one around them. Entered once at a time.
+class ScopeBlock:
+    """For `with`: calls inside are made in the scope that `inner` makes of the one around them; one `with` at a time.
 
-    Raises ConfigurationError if the block ends in another context, but well.
+    Raises ConfigurationError if the block ends well, but in another context.
     """
 
     def __init__(self, variable: ContextVar[Scope | None], inner: Callable[[Scope], Scope]) -> None:
@@ -57,8 +57,8 @@ class Entering:
 
 
 @contextmanager
-def as_called(variable: ContextVar[Scope | None], scope: Scope | None) -> Iterator[None]:
-    """In the scope of a call that is made later, wherever that is: what the function asks belongs to that, too."""
+def in_scope(variable: ContextVar[Scope | None], scope: Scope | None) -> Iterator[None]:
+    """For `with`: in the scope of a call that runs later, elsewhere: what its function asks belongs there, too."""
     if (variable.get() or _NOBODY)[:_BUILD] == (scope or _NOBODY)[:_BUILD]:
         yield
         return
@@ -74,7 +74,7 @@ def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
     return Scope(tenant, credentials.hex())
 
 
-class Entered:
+class CallerScope:
     """For `with`: calls inside belong to a caller whose identity a transport has checked.
 
     Does what `CacheLayer.scope` does, at a fifth of its cost; a tenant of None keeps the outer scope's tenant.
