@@ -21,7 +21,7 @@ from .flow.portal import Portal
 from .keep.keeper import Keeper
 from .keep.parts import Noting
 from .keep.scope import Scope
-from .operate.opened import Opened
+from .operate.lifecycle import Lifecycle
 from .operate.upkeep import EVERYBODY, Upkeep
 from .operate.watching import Watched, Watching
 from .partial.face import Partial
@@ -40,7 +40,7 @@ from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 R = TypeVar("R")
 
 
-class CacheLayer(Undivided, wiring.Constructed, Opened, Watched, Partial):
+class CacheLayer(Undivided, wiring.Constructed, Lifecycle, Watched, Partial):
     """A cache for inference: wrap functions with `cached`, and callables that you do not own with `wrap`.
 
     policy: settings of every function that does not override them.

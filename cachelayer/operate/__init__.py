@@ -1,6 +1,6 @@
 """What the owner of a layer does and sees.
 
-opened          from when to when a layer is open
+lifecycle       from when to when a layer is open
 upkeep          invalidate, erase, change the model, statistics
 watching        metrics, cost, traces, quality
 tracing         the spans of one request

@@ -12,7 +12,7 @@ from ..flow.loops import running_loop
 from ..flow.portal import Portal
 
 
-class Opened:
+class Lifecycle:
     """What `CacheLayer` offers to begin and to end it."""
 
     _portal: Portal
