@@ -14,7 +14,7 @@ from ..keep.parts import ANYTHING, function_tag, tenant_tag
 from ..path.engine import Engine
 from ..policy import check_names, strings
 from ..protocols import Decider, Embedder
-from ..semantic.successor import succeed
+from ..semantic.model_change import change_model
 from ..semantic.types import State
 from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
@@ -109,7 +109,7 @@ class Upkeep:
         if tiers.elsewhere.lasting:
             remedy = "with index=<directory> restart with the new embedder: entries are embedded anew in the background"
             raise ConfigurationError("embedder", embedder, remedy)
-        return await succeed(tiers.similar, embedder, decider)
+        return await change_model(tiers.similar, embedder, decider)
 
     def stats(self) -> dict[str, Any]:
         """What the tiers hold and how they fare."""

@@ -31,6 +31,6 @@ reported_pairs  pairs of requests that never share an answer, because one was re
 pair_log        the same on disk
 freshness       questions whose answer changes by the hour
 cross_encoder   an optional cross-encoder of the owner's
-successor       a change of the embedding model while the old one serves
+model_change    a change of the embedding model while the old one serves
 cuda_graphs     what many calls launch on a GPU, replayed by one
 """

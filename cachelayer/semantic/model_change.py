@@ -19,7 +19,7 @@ from .types import Entry, State
 BATCH = 32
 
 
-async def succeed(tier: SimilarTier, embedder: Embedder, decider: Decider) -> int:
+async def change_model(tier: SimilarTier, embedder: Embedder, decider: Decider) -> int:
     """Embed every entry anew and serve with it from then on; returns how many. What was known serves meanwhile.
 
     Raises what the embedder raises; then nothing has changed.
