@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.embed.guess import load_guess
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.evidence.worth import LEAST, NOW_AND_THEN, Worth
+from cachelayer.semantic.evidence.glance_rate import LEAST, NOW_AND_THEN, GlanceRate
 from cachelayer.types import Outcome
 
 DEEDS = (
@@ -175,7 +175,7 @@ async def test_explain_says_that_a_glance_decided() -> None:
 
 
 def test_glances_that_are_in_vain_become_rare_and_return() -> None:
-    worth = Worth()
+    worth = GlanceRate()
     while worth.share >= LEAST:
         assert worth.due(counted=True)
         worth.learn(False)
@@ -186,13 +186,13 @@ def test_glances_that_are_in_vain_become_rare_and_return() -> None:
 
 
 def test_who_only_looks_takes_nobody_s_turn_of_the_rare_glances() -> None:
-    worth = Worth()
-    while worth.share >= LEAST:
-        worth.learn(False)
-    assert not any(worth.due(counted=False) for _ in range(2 * NOW_AND_THEN))
+    rate = GlanceRate()
+    while rate.share >= LEAST:
+        rate.learn(False)
+    assert not any(rate.due(counted=False) for _ in range(2 * NOW_AND_THEN))
     for _ in range(NOW_AND_THEN - 1):
-        assert not worth.due(counted=True)
-    assert worth.due(counted=False) and worth.due(counted=True)
+        assert not rate.due(counted=True)
+    assert rate.due(counted=False) and rate.due(counted=True)
 
 
 async def test_the_model_s_guess_lies_near_its_vector() -> None:

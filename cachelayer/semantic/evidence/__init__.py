@@ -18,7 +18,7 @@ changes         whether answers changed, or questions of a new kind come
 checks          which hits are verified in the background, and what follows from it
 principals      whose evidence counts how far
 register        the bounded table of functions and scopes
-worth           whether glances, by guessed vectors, decide often enough
+glance_rate     whether glances, by guessed vectors, decide often enough
 function        what all scopes of one function share
 scope           what is remembered of one scope
 supposed        what it would know if requests in flight had their answers

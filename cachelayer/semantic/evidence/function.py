@@ -7,12 +7,12 @@ from typing import Any, Final, Protocol
 
 from .budget import Alarm, Interval, Ledger
 from .calibration import Calibration, Form
+from .glance_rate import GlanceRate
 from .neighbours import Shared
 from .principals import ALONE, Evidence, Lesson
 from .risk import JointModel, Prior, RiskModel
 from .scope import Scope
 from .wording import Signatures
-from .worth import Worth
 
 MAX_ACCOUNTS: Final = 16
 """The owner's bound and those that requests may tighten it to are fewer."""
@@ -55,7 +55,7 @@ class Function:
         self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
         """Calibrates the pair verifier, as `calibration` does the risk model."""
         self.form = Form()
-        self.glances = Worth()
+        self.glances = GlanceRate()
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
         self.labelled = 0

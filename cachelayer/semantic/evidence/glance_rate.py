@@ -12,7 +12,7 @@ NOW_AND_THEN: Final = 16
 KEEP: Final = 0.98
 
 
-class Worth:
+class GlanceRate:
     """What share of the glances at one function's requests decided lately."""
 
     def __init__(self) -> None:
