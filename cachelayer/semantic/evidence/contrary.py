@@ -9,7 +9,6 @@ that all of them have: 'is it part of the pro plan' beside 'does the free plan i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set, Sized
-from functools import partial
 from itertools import combinations, pairwise
 from typing import Final
 
@@ -17,7 +16,7 @@ from ..guards.plain import GUARDS
 from ..text.lexemes import stem
 from ..text.lexicon import FOREIGN, FUNCTION_WORDS
 from ..text.signature import Signature
-from .wording import Signatures, WordCounts
+from .wording import AnswerWords, Signatures
 
 NEAR: Final = 3
 """Words in one of two texts alone up to which these are one text, edited."""
@@ -50,31 +49,22 @@ def contrary(mine: Signature, wordings: Sequence[Signature], objected: Sequence[
     return False
 
 
-def edit(
-    counts: WordCounts,
-    read: Signatures,
-    answer: int,
-    labelled: int,
-    text: str,
-    same: Sequence[str],
-    *,
-    near: bool,
-    new: bool,
+def find_edit(
+    said: AnswerWords, read: Signatures, text: str, same: Sequence[str], *, near: bool, new: bool
 ) -> tuple[int, float]:
     """The place of the text that the request may be, but for an edit, of `same`, which hold the answer; and the
     probability of the pair verifier below which it is another question. (-1, 0) if there is none.
 
-    `labelled`: how many requests of this answer there were; `near`: it has few other words than one of them;
-    `new`: it has a word that none of these had.
+    `said`: by requests of this answer; `near`: the request has few other words than one of them; `new`: it has a word
+    that none of these had.
     """
     words = read.words(text)
-    always = partial(counts.always, answer, labelled)
-    gone = always(read.words(same[0]) - words - _SMALL) if new and labelled > 1 else None
-    if gone and (unsaid := counts.unsaid(answer, words - _SMALL)):
+    gone = said.always(read.words(same[0]) - words - _SMALL) if new and said.labelled > 1 else None
+    if gone and (unsaid := said.unsaid(words - _SMALL)):
         at = replaced(read(text), map(read, same), gone, unsaid)
         if at >= 0:
             return at, _DOUBTED
-    at = edited(words, [*map(read.words, same)], always) if near else -1
+    at = edited(words, [*map(read.words, same)], said.always) if near else -1
     return at, _REFUSED if at >= 0 else 0.0
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from .contrary import NEAR, contrary, edit
+from .contrary import NEAR, contrary, find_edit
 from .metric import Metric, Vector
 from .wording import WORDING, Record, Signatures, WordCounts
 from .wording import read as read_words
@@ -233,9 +233,9 @@ class Neighbourhood:
         return read_words(self.word_counts, shared.record, shared.signatures, text, same, others, ids, counts)
 
     def _edit(self, text: str, same: Sequence[Known], *, near: bool, new: bool) -> tuple[int, float]:
-        read, answer, texts = self.shared.signatures, same[0].answer, [k.text for k in same]
-        count = self.answers.count[answer]
-        at, doubt = edit(self.word_counts, read, answer, count, text, texts, near=near, new=new)
+        answer, texts = same[0].answer, [k.text for k in same]
+        said = self.word_counts.of(answer, self.answers.count[answer])
+        at, doubt = find_edit(said, self.shared.signatures, text, texts, near=near, new=new)
         return same[at].place if at >= 0 else at, doubt
 
     def learn(

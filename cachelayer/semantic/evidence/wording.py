@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..guards.plain import GUARDS, objecting
 from ..text.signature import Signature, signature
@@ -78,6 +78,21 @@ class Record:
         return math.log(wrong / right)
 
 
+class AnswerWords(NamedTuple):
+    """How many of the `labelled` requests of one answer said each word."""
+
+    counts: Mapping[str, int]
+    labelled: int
+
+    def always(self, words: Set[str]) -> set[str]:
+        """Those of the words that all of them said."""
+        return {word for word in words if self.counts.get(word, 0) >= self.labelled}
+
+    def unsaid(self, words: Set[str]) -> Set[str]:
+        """Those of the words that none of them said."""
+        return words - self.counts.keys()
+
+
 class WordCounts:
     """How often each word came with each answer of one scope."""
 
@@ -112,14 +127,9 @@ class WordCounts:
     def drop(self, answer: int) -> None:
         self.by_answer.pop(answer, None)
 
-    def always(self, answer: int, count: int, words: Set[str]) -> set[str]:
-        """Those of the words that all `count` labelled requests of this answer said."""
-        mine = self.by_answer.get(answer) or _NO_WORDS
-        return {word for word in words if mine.get(word, 0) >= count}
-
-    def unsaid(self, answer: int, words: Set[str]) -> Set[str]:
-        """Those of the words that none of its labelled requests said."""
-        return words - (self.by_answer.get(answer) or _NO_WORDS).keys()
+    def of(self, answer: int, labelled: int) -> AnswerWords:
+        """The words of one answer, with which so many requests are labelled."""
+        return AnswerWords(self.by_answer.get(answer) or _NO_WORDS, labelled)
 
     def links(
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
@@ -132,7 +142,7 @@ class WordCounts:
             mine = self.by_answer.get(answer, _NO_WORDS)
             more = sum([math.log1p(mine[word] * rarity[word]) for word in words & mine.keys()])
             scores.append((len(words) * math.log(_MASS / (count + _MASS)) + more) / most)
-        return scores, list(self.unsaid(answers[0], words))
+        return scores, list(words - self.by_answer.get(answers[0], _NO_WORDS).keys())
 
     def rarities(self, words: Iterable[str]) -> list[float]:
         """Inverse frequencies, 0 .. about 1."""
