@@ -54,6 +54,8 @@ class FunctionStats:
         """End to end, by result: 'exact', 'similar' or 'miss'."""
         self.backend_calls = 0
         self.backend_errors = 0
+        self.backend_mean: float | None = None
+        """Seconds that the backend took, a moving mean; None before the first answer."""
         self.shadow_checks = 0
         self.shadow_verdicts: Counter[str] = Counter()
         """'right' or 'wrong'."""
@@ -82,7 +84,6 @@ class FunctionStats:
         """Told of every fast hit, where requests are traced."""
         self.listener: Listener | None = None
         self._lock = forks.whole_lock()
-        self._backend_mean: float | None = None
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
         self._whole: defaultdict[str, list[float]] = defaultdict(list)
         self._found: list[tuple[float, int]] = []
@@ -99,11 +100,6 @@ class FunctionStats:
     def requests_that_missed(self) -> int:
         """Requests that the backend answered."""
         return sum(self.passed.values())
-
-    @property
-    def backend_mean(self) -> float | None:
-        """Seconds that the backend took, a moving mean; None before the first answer."""
-        return self._backend_mean
 
     def broke(self) -> None:
         """A stream that is passed on uncached broke off."""
@@ -150,8 +146,8 @@ class FunctionStats:
         """
         called = timings.get("backend")
         if called is not None:
-            mean = self._backend_mean
-            self._backend_mean = called if mean is None else mean + 0.1 * (called - mean)
+            mean = self.backend_mean
+            self.backend_mean = called if mean is None else mean + 0.1 * (called - mean)
             if len(timings) == 2 and misses == _NOT_HERE and result == "miss":
                 self._plain.append((timings["memory"], called, total))
                 if len(self._plain) >= _FOLD:
