@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from record import machine
 
-from cachelayer.cli.traces.intervals import wilson
+from cachelayer.observe.quality import wilson
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""

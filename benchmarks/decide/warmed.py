@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from record import command_of, machine
 
-from cachelayer.cli.traces.intervals import wilson
+from cachelayer.observe.quality import wilson
 
 from .data import Stream, Vectors, load, vectors
 from .layered import Table, replay

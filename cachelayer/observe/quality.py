@@ -22,6 +22,8 @@ HOURS: Final = 14 * 24
 SCOPES: Final = 200
 RECENT: Final = 50
 """Checks that make 'now' when drift is looked for."""
+_Z: Final = 1.959963984540054
+"""The percentile of the normal distribution beyond which 2.5 % lie."""
 _COMMON: Final = {
     "en": "the is to of and a in how what my do i can", "de": "der die das ist und ich wie was mein nicht ein zu",
     "fr": "le la les est et je comment quoi mon ne une des", "es": "el los es y como que mi no una de en para",
@@ -233,12 +235,18 @@ def language_of(text: str) -> str:
 
 
 def share(counts: Counter[str]) -> dict[str, Any]:
-    """Hits, checks, wrong ones, and the 95 % interval of the share of wrong ones (Wilson 1927)."""
-    n, wrong, z = counts["right"] + counts["wrong"], counts["wrong"], 1.96
-    counted = {"hits": counts["hits"], "checks": n, "wrong": wrong}
-    if not n:
-        return {**counted, "low": 0.0, "high": 1.0}
-    p = wrong / n
-    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return {**counted, "low": max((middle - half) / scale, 0.0), "high": min((middle + half) / scale, 1.0)}
+    """Hits, checks, wrong ones, and the 95 % interval of the share of wrong ones."""
+    checks, wrong = counts["right"] + counts["wrong"], counts["wrong"]
+    low, high = wilson(wrong, checks)
+    return {"hits": counts["hits"], "checks": checks, "wrong": wrong, "low": low, "high": high}
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % score interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22): close to its level at any share."""
+    if trials == 0:
+        return 0.0, 1.0
+    share, zz = successes / trials, _Z * _Z
+    middle = (share + zz / (2 * trials)) / (1 + zz / trials)
+    half = _Z / (1 + zz / trials) * math.sqrt(share * (1 - share) / trials + zz / (4 * trials * trials))
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    return low, 1.0 if successes == trials else min(1.0, middle + half)

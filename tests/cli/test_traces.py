@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy, Trace
 from cachelayer.cli.bench.traffic import load
-from cachelayer.cli.traces.intervals import exact, wilson
+from cachelayer.cli.traces.intervals import exact
 from cachelayer.cli.traces.read import read
 from cachelayer.cli.traces.rows import Skipped, TraceError
+from cachelayer.observe.quality import wilson
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from verifiers import Sure
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.cli.traces.intervals import wilson
-from cachelayer.observe.quality import Hit, Quality, language_of, share, verdicts
+from cachelayer.observe.quality import Hit, Quality, language_of, share, verdicts, wilson
 from cachelayer.testing import WordEmbedder
 
 
@@ -146,7 +145,7 @@ def test_a_scope_drifted_where_its_last_checks_are_three_standard_errors_worse(
 def test_the_interval_of_a_slice_is_wilson_s(right: int, wrong: int) -> None:
     told = share(Counter(hits=7, right=right, wrong=wrong))
     assert (told["hits"], told["checks"], told["wrong"]) == (7, right + wrong, wrong)
-    assert (told["low"], told["high"]) == pytest.approx(wilson(wrong, right + wrong), abs=1e-4)
+    assert (told["low"], told["high"]) == wilson(wrong, right + wrong)
 
 
 def test_hits_and_checks_are_told_by_the_hour_and_by_how_sure_they_were() -> None:

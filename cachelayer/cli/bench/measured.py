@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...errors import CacheLayerError
-from ..traces.intervals import wilson
+from ...observe.quality import wilson
 
 Status = Literal["ok", "error", "shed"]
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)

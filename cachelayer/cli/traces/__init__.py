@@ -6,7 +6,7 @@ run             a trace through a real layer
 settings        `--config`: names and fields to policies
 tally           what came of a run
 rivals          static thresholds, and an oracle
-intervals       intervals for shares
+intervals       exact intervals for shares
 options         options that `replay` and `calibrate` share
 output, progress   what they write, and how far they are
 """

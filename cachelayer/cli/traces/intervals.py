@@ -1,7 +1,7 @@
-"""Intervals of 95 % for shares, in plain arithmetic.
+"""The exact interval of 95 % for a share, in plain arithmetic, and shares as text.
 
-Both treat requests as independent draws. Requests of a stream are not quite that (they share a cache and the backend's
-errors come in families), so intervals are a little narrower than the truth.
+It treats requests as independent draws, as Wilson's (`observe.quality.wilson`) does. Requests of a stream are not quite
+that (they share a cache and the backend's errors come in families), so intervals are a little narrower than the truth.
 """
 
 from __future__ import annotations
@@ -12,19 +12,6 @@ from collections.abc import Callable
 Interval = tuple[float, float]
 _TAIL = 0.025
 """What an interval leaves out at each end."""
-_Z = 1.959963984540054
-"""The percentile of the normal distribution that leaves out as much."""
-
-
-def wilson(successes: int, trials: int) -> Interval:
-    """The score interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22): close to its level at any share."""
-    if trials == 0:
-        return 0.0, 1.0
-    share, zz = successes / trials, _Z * _Z
-    middle = (share + zz / (2 * trials)) / (1 + zz / trials)
-    half = _Z / (1 + zz / trials) * math.sqrt(share * (1 - share) / trials + zz / (4 * trials * trials))
-    low = 0.0 if successes == 0 else max(0.0, middle - half)
-    return low, 1.0 if successes == trials else min(1.0, middle + half)
 
 
 def exact(successes: int, trials: int) -> Interval:

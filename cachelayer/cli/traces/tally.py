@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...observe.quality import wilson
 from ..charts import NOTHING
-from .intervals import Interval, exact, percent, wilson
+from .intervals import Interval, exact, percent
 
 MISS, EXACT, RIGHT, WRONG, FILLED = range(5)
 """What became of a request: the backend answered; an equal one had been asked; similar and right; similar and wrong;
