@@ -144,7 +144,7 @@ class CacheLayer(Undivided, wiring.Constructed, Lifecycle, Watched, Partial):
         tags: templates over the arguments, such as "kb:{topic}", by which answers are invalidated.
         ignore: parameters that do not affect the answer.
         vary: callables or ContextVars whose values do affect it.
-        key: a function of the arguments whose result replaces them in the key, except what `text` names.
+        key: a function of the arguments whose result replaces them in the key, except what `text` and `self_key` name.
         self_key: which attributes of a method's object are in the key, beside its class.
         share_self: True keeps the object out of the key altogether.
         share: give every caller the same object instead of a copy.

@@ -99,3 +99,7 @@ def check(options: Mapping[str, Any]) -> None:
         holds, remedy = _CHECKS[name]
         if not (holds(value) or (value is None and name in MAY_BE_NONE)):
             raise ConfigurationError(name, value, remedy)
+    if options.get("share_self") and options.get("self_key") is not None:
+        raise ConfigurationError(
+            "share_self", True, "self_key= names what of the object counts: leave one out"
+        )

@@ -126,6 +126,22 @@ def test_a_self_key_where_there_is_no_self_is_refused() -> None:
         CacheLayer(semantic=False).wrap(canonical, self_key="model")
 
 
+def test_what_self_key_names_counts_beside_what_key_returns() -> None:
+    class Bank(Shop):
+        @shelf.cached(key=lambda self, question: question.lower(), self_key="city")
+        def rate(self, question: str) -> str:
+            return f"{question} in {self.city}"
+
+    assert [Bank(city).rate("A") for city in ("Rome", "Ulm", "Rome")] == [
+        "A in Rome",
+        "A in Ulm",
+        "A in Rome",
+    ]
+    assert Bank("Ulm").rate.outcome("a").match == "exact"
+    with pytest.raises(ConfigurationError, match=r"share_self=True: self_key= names what"):
+        shelf.cached(Shop.signed, self_key="city", share_self=True)
+
+
 def test_a_wrapped_method_tells_of_itself_what_any_bound_method_tells() -> None:
     """Those who make tools, routes or nodes of methods read names and descriptions and compare methods."""
     find: Any = Shelf("hall").find

@@ -138,6 +138,8 @@ class Identifier:
         raw = chat.wire_fields(bound) if self._wire else bound
         if self._key is not None:
             fields = {"\0key": _field("key=", self._key(*args, **kwargs))}
+            if self._self_key is not None and self._receiver in raw:
+                fields[self._receiver] = self._receiver_tree(raw[self._receiver])
             if self.compares:
                 return self._with_meaning(head, fields, raw, args, kwargs)
             text = bound.get(self.text) if isinstance(self.text, str) else None
