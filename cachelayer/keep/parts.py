@@ -141,8 +141,7 @@ class Noting:
         `since`: the epoch in which it began to be read. `ends`: when it is no longer fresh, monotonic seconds.
         """
         scope = self.scope.get()
-        build = around(scope)
-        if build is None:
+        if (build := around(scope)) is None:
             build = Build(ambient=True)
             self.scope.set((scope or Scope())._replace(build=build, direct=False))
         build.parts.update(dict.fromkeys(tags, since))
@@ -180,6 +179,8 @@ class Noting:
         """
         tags = [tag for tag in all_parts(used) if tag not in besides]
         self.note(tags, since, inf if pure else end_of(used))
+        if used.streams and (build := around(self.scope.get())) is not None:
+            build.streams.update(used.streams)  # what they use while they are read
 
 
 def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
@@ -194,8 +195,8 @@ def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
 
 def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
     """Another cached answer was used: its parts are parts of this one, its tags are too, and so is it."""
-    slot, inner = landing.slot, landing.build
-    if slot is not None:
+    inner = landing.build
+    if (slot := landing.slot) is not None:
         build.ends = min(build.ends, slot.ends)
         if slot.digest != call.digest:  # another request's answer
             build.parts[answer_tag(slot.digest)] = call.since
@@ -213,8 +214,7 @@ def take(build: Build, call: Call, landing: Landing, faults: Faults) -> None:
 def take_failure(call: Call, faults: Faults) -> None:
     """A cached function failed: what is made of that goes with what the failure came of; with anything where somebody
     else made the call, since that is not known here."""
-    build = call.parent
-    if build is None:
+    if (build := call.parent) is None:
         return
     if call.build is not None:
         _merge(build, call.build)

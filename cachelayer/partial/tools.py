@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Literal, TypeVar, overload
 
 from ..checks import function, named
@@ -110,11 +110,10 @@ class Tools:
 
     def cached(self, tool: _Tool, fn: Callable[..., Any], keep: Keep, options: dict[str, Any]) -> Any:
         """The cached function of a tool."""
-        noted = _noting(fn, self._engine, tool.name)
         ttl = FOREVER if keep == "pure" else keep
         options = {**options, "semantic": False, "ttl": ttl, "name": f"tool:{tool.name}"}
         named = tool.name != text_of(tool.fn, "__name__")
-        return self._registry.wrap(noted, options=options, wire=False, origin=Origin(tool.fn, named))
+        return self._registry.wrap(fn, options=options, wire=False, origin=Origin(tool.fn, named))
 
     def ran(self, name: str) -> None:
         """The answer that is being made here used a tool that is not kept."""
@@ -146,8 +145,11 @@ class _Tool:
         options: dict[str, Any],
     ) -> None:
         self.name, self.keep, self.fn, self._schema, self._tools = name, keep, fn, schema, tools
-        self.awaited = kind_of(fn) == "coroutine"
+        self._kind = kind_of(fn)
+        self.awaited = self._kind == "coroutine"
         self._parameters = signature_of(fn).parameters.values()
+        self._rest = next((f"*{one.name}" for one in self._parameters if one.kind is one.VAR_POSITIONAL), "")
+        """What arguments beyond those that have names are called among these."""
         self.cached: Any = None if keep == "never" else tools.cached(self, self._run(), keep, options)
 
     def held(self) -> Any:
@@ -184,7 +186,12 @@ class _Tool:
             with noting.step(since, pure=pure):
                 return await self.cached(named)
 
-        return later if self.awaited else now
+        def begun(*args: Any, **arguments: Any) -> Any:
+            stream = self.cached(self._named(args, arguments))
+            noting.note([tool_tag(self.name)], self._tools.epoch)
+            return stream
+
+        return {"coroutine": later, "async generator": begun}.get(self._kind, now)
 
     def _named(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, in canonical form. Raises ConfigurationError for those without a key, and TypeError as
@@ -206,39 +213,35 @@ class _Tool:
 
     def _placed(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
         names = [one.name for one in self._parameters if one.kind <= one.POSITIONAL_OR_KEYWORD]
-        if len(args) > len(names):
+        if len(args) > len(names) and not self._rest:
             raise TypeError(
                 f"{self.name}() takes {len(names)} positional arguments but {len(args)} were given"
             )
         placed = dict(zip(names, args, strict=False))
         for name in placed.keys() & arguments.keys():
             raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
+        if more := args[len(names) :]:
+            placed[self._rest] = list(more)
         return placed
 
     def _run(self) -> Callable[..., Any]:
-        fn, unnamed = self.fn, [one.name for one in self._parameters if one.kind is one.POSITIONAL_ONLY]
+        fn, some = self.fn, list(self._parameters)
+        unnamed = [one.name for one in some if one.kind is one.POSITIONAL_ONLY]
+        ahead = [one.name for one in some if one.kind <= one.POSITIONAL_OR_KEYWORD]
 
         def now(arguments: dict[str, Any]) -> Any:
-            first = [arguments[name] for name in unnamed if name in arguments]
-            return fn(*first, **{name: one for name, one in arguments.items() if name not in unnamed})
+            self._tools.noting.note([tool_tag(self.name)])
+            named = dict(arguments)
+            rest = named.pop(self._rest, ())
+            first = [named.pop(name) for name in (ahead if rest else unnamed) if name in named]
+            return fn(*first, *rest, **named)
 
         async def later(arguments: dict[str, Any]) -> Any:
             return await now(arguments)
 
-        return later if self.awaited else now
+        async def chunks(arguments: dict[str, Any]) -> AsyncIterator[Any]:
+            async with aclosing(now(arguments)) as found:
+                async for chunk in found:
+                    yield chunk
 
-
-def _noting(fn: Callable[..., Any], engine: Engine, name: str) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(fn):
-
-        async def later(arguments: dict[str, Any]) -> Any:
-            engine.noting.note([tool_tag(name)])
-            return await fn(arguments)
-
-        return later
-
-    def now(arguments: dict[str, Any]) -> Any:
-        engine.noting.note([tool_tag(name)])
-        return fn(arguments)
-
-    return now
+        return {"coroutine": later, "async generator": chunks}.get(self._kind, now)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError
@@ -84,3 +87,56 @@ async def test_to_its_options_a_tools_arguments_are_one_dict() -> None:
     ask = layer.tools(told, keep="1m", tags=tags, key=key)
     assert ask("Ulm", "ann") == ask(user="bob", city="Ulm") == "Ulm for ann"
     assert await layer.invalidate(tags=["city:Ulm"]) == 1
+
+
+async def test_a_tool_that_takes_any_number_of_arguments_is_kept_like_any_other() -> None:
+    layer, asked = CacheLayer(semantic=False), []
+
+    def total(unit: str, *counts: int, times: int = 1) -> str:
+        asked.append(counts)
+        return f"{sum(counts) * times} {unit}"
+
+    tool = layer.tools(total, keep="1m")
+    for _ in range(2):
+        assert (tool("m", 1, 2), tool("m", 2, 2), tool("m", 1, 2, times=2)) == ("3 m", "4 m", "6 m")
+    assert asked == [(1, 2), (2, 2), (1, 2)]
+
+
+_ASKED: list[str] = []
+
+
+async def _news(topic: str) -> AsyncIterator[str]:
+    _ASKED.append(topic)
+    yield "first"
+    _layer.used(documents=["late"])
+    yield topic
+
+
+def _news_now(topic: str) -> Iterator[str]:
+    _ASKED.append(topic)
+    yield "first"
+    _layer.used(documents=["late"])
+    yield topic
+
+
+_layer = CacheLayer(semantic=False)
+
+
+@pytest.mark.parametrize(
+    "fn", [_news, _news_now, lambda topic: _news_now(topic)], ids=["async", "plain", "made"]
+)
+async def test_what_a_tool_uses_while_its_stream_is_read_is_used_by_what_is_made_of_it(
+    fn: Callable[[str], Any],
+) -> None:
+    _ASKED.clear()
+    tool = _layer.tools(fn, keep="1m", name=f"news {fn.__name__}")
+
+    @_layer.cached(name=f"digest {fn.__name__}")
+    async def digest(topic: str) -> str:
+        told = tool(topic)
+        return " ".join([one async for one in told] if hasattr(told, "__anext__") else list(told))
+
+    for dropped in ({"documents": ["late"]}, {"tools": [tool.name]}):
+        assert [await digest("hub") for _ in range(3)] == ["first hub"] * 3
+        assert await _layer.invalidate(**dropped) == 2
+    assert _ASKED == ["hub", "hub"]
