@@ -114,12 +114,12 @@ class Span:
         if called is not None:
             called.ended(None if chunks is None else [chunk.answer() for chunk in chunks], fault)
 
-    async def _backend(self, invoke: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def _backend(self, invoke: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         with _Called(self, kwargs) as called:
             called.answer = answer = await invoke(*args, **kwargs)
         return answer
 
-    def _backend_now(self, invoke: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _backend_now(self, invoke: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         with _Called(self, kwargs) as called:
             called.answer = answer = invoke(*args, **kwargs)
         return answer

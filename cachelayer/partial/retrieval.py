@@ -104,7 +104,7 @@ class Retrieval(Undivided):
         bound._of = (instance,)
         return bound
 
-    async def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, best first: cached, or from the retriever.
 
         Raises ConfigurationError if the retriever returns documents without ids or two with the same, and whatever
@@ -112,13 +112,13 @@ class Retrieval(Undivided):
         """
         return (await self.outcome(*args, **kwargs)).answer  # type: ignore[no-any-return]
 
-    async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
+    async def outcome(self, /, *args: Any, **kwargs: Any) -> Outcome:
         """The documents and how they came to be."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
         return self._documents_of(*await self._found(*calls))
 
-    def now(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def now(self, /, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)

@@ -41,7 +41,7 @@ class Shelf(Undivided):
         self.handle: Handle = cached.handle
         self._engine = self.handle.engine
 
-    async def look(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
+    async def look(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
         """The answer that any tier holds and the entry of exactly this request, or Absent."""
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
@@ -49,7 +49,7 @@ class Shelf(Undivided):
             found = await self._engine.tiers.find(call, wait=False)
         return self._result(call, found)
 
-    def look_now(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
+    def look_now(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
         """`look` for plain functions: the caller's thread waits for what lies beyond the process."""
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)

@@ -31,15 +31,15 @@ class Twin(Undivided):
             invoke=work,
         )
 
-    async def later(self, *args: Any, **kwargs: Any) -> Any:
+    async def later(self, /, *args: Any, **kwargs: Any) -> Any:
         """The answer, awaited."""
         return await self._engine.answer(self._handle.now(args, kwargs))
 
-    async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    async def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""
         return await self._handle.explain(*args, **kwargs)
 
-    def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain_now(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""
         explanation: Explanation = self._engine.portal.run(self.explain(*args, **kwargs))
         return explanation

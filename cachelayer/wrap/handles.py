@@ -111,11 +111,11 @@ class Handle:
         """The call of these arguments in the current scope."""
         return self.call(args, kwargs, self._scope())
 
-    async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
+    async def outcome(self, /, *args: Any, **kwargs: Any) -> Outcome:
         """The answer and how it came to be."""
         return await self.engine.serve(self.now(args, kwargs))
 
-    async def landed(self, *args: Any, **kwargs: Any) -> tuple[Outcome, Slot | None]:
+    async def landed(self, /, *args: Any, **kwargs: Any) -> tuple[Outcome, Slot | None]:
         """The outcome, and the entry behind it, where a transport's raw form may lead to it (see `TransportForms`)."""
         return await self.engine.landed(self.now(args, kwargs))
 
@@ -123,13 +123,13 @@ class Handle:
         """A table of a transport's raw forms for this function."""
         return TransportForms(self.function, self.engine.keeper, self._scope)
 
-    async def bypass(self, *args: Any, **kwargs: Any) -> Any:
+    async def bypass(self, /, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer; nothing is read or stored."""
         call = self.now(args, kwargs)
         call.reason = call.reason or Reason.BYPASS
         return (await self.engine.serve(call)).answer
 
-    async def refresh(self, *args: Any, **kwargs: Any) -> Any:
+    async def refresh(self, /, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer, which replaces the stored one, or all its variants."""
         call, others = self._afresh(args, kwargs)
         answer = (await self.engine.serve(call)).answer
@@ -142,7 +142,7 @@ class Handle:
         call.tightening = call.tightening.and_(no_cache=True)
         return call, [one for one in self._each(args, kwargs) if one.digest != call.digest]
 
-    async def invalidate(self, *args: Any, **kwargs: Any) -> int:
+    async def invalidate(self, /, *args: Any, **kwargs: Any) -> int:
         """Forget this call's answer, in all its variants; returns how many entries went."""
         return await self._forget(self._each(args, kwargs))
 
@@ -155,7 +155,7 @@ class Handle:
                 gone += await self.engine.tiers.forget(call.digest)
         return gone
 
-    async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    async def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Why this call would hit or miss now; changes nothing and calls no backend."""
         return await explain(self.engine, self.now(args, kwargs))
 
@@ -168,24 +168,24 @@ def _variant(n: int) -> bytes:
 class PlainHandle(Handle):
     """The same for a plain function: nothing needs to be awaited."""
 
-    def outcome_now(self, *args: Any, **kwargs: Any) -> Outcome:
+    def outcome_now(self, /, *args: Any, **kwargs: Any) -> Outcome:
         """See `Handle.outcome`."""
         return self.engine.serve_now(self.now(args, kwargs))
 
-    def bypass_now(self, *args: Any, **kwargs: Any) -> Any:
+    def bypass_now(self, /, *args: Any, **kwargs: Any) -> Any:
         """See `Handle.bypass`."""
         call = self.now(args, kwargs)
         call.reason = call.reason or Reason.BYPASS
         return self.engine.serve_now(call).answer
 
-    def refresh_now(self, *args: Any, **kwargs: Any) -> Any:
+    def refresh_now(self, /, *args: Any, **kwargs: Any) -> Any:
         """See `Handle.refresh`."""
         call, others = self._afresh(args, kwargs)
         answer = self.engine.serve_now(call).answer
         self._forget_now(others)
         return answer
 
-    def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
+    def invalidate_now(self, /, *args: Any, **kwargs: Any) -> int:
         """See `Handle.invalidate`."""
         return self._forget_now(self._each(args, kwargs))
 
@@ -208,7 +208,7 @@ class PlainHandle(Handle):
     async def _forgotten(self, digest: int) -> None:
         await self.engine.tiers.forget(digest)
 
-    def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain_now(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""
         return self.engine.portal.run(explain(self.engine, self.now(args, kwargs)))
 
@@ -229,6 +229,6 @@ class InThread(Handle, Undivided):
         call.invoke = offloaded(call.invoke)
         return call
 
-    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The answer."""
         return (await self.outcome(*args, **kwargs)).answer

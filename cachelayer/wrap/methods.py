@@ -67,7 +67,7 @@ class Method(Generic[P, R]):
         # itself where its class is asked: IPython's autoreload gives an old method the dict of what it finds there
         return self if instance is None else self._bound(self.__wrapped__, instance)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.__wrapped__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
