@@ -18,7 +18,7 @@ QUIET = 60.0
 """Least seconds between two log lines of one stage."""
 _PROMPTLESS = {"warm-up"}
 """Stages that know of no prompt, so that whatever they raise may be quoted."""
-_OWNERS = {"authorize", "embed", "fresh", "judge", "principal", "traffic", "trust"}
+_OWNERS = {"authorize", "embed", "fresh", "judge", "principal", "traffic", "trust", "version"}
 """Stages that may be functions of the owner's, as `of` says of others: they may not take what they are given."""
 _OURS = {__name__.partition(".")[0], "asyncio", "concurrent"}
 """What lies between these and whoever asks them."""

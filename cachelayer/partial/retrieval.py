@@ -122,8 +122,7 @@ class Retrieval(Undivided):
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
-        found = self._engine.portal.run(self._found(*calls))
-        return self._documents_of(*found).answer  # type: ignore[no-any-return]
+        return self._documents_of(*self._engine.portal.run(self._found(*calls))).answer  # type: ignore[no-any-return]
 
     def _calls(self, args: Any, kwargs: Any) -> tuple[Call, Call]:
         """Of these arguments, to be made and to be made anew; past the cache where `k` is no count: -1 for all, say."""
@@ -229,11 +228,8 @@ class Retrieval(Undivided):
                 None if more is None else ask(*more), functools.partial(ask, args, kwargs)
             )
             tags, tenant = self._tags(documents), self._engine.noting.tenant
-            pairs = zip(tags, documents, strict=True)
-            changed = [
-                tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one), tenant)
-            ]
-            if changed:
+            pairs = zip(tags, map(self._version, documents), strict=True)
+            if changed := [tag for tag, version in pairs if self._versions.see(tag, version, tenant)]:
                 await self._upkeep.invalidate(changed, None, False)
             self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])
             self.wide.found(documents)
@@ -242,6 +238,10 @@ class Retrieval(Undivided):
             return found if why is None else {**found, "vetoed": why}
 
         return fetch
+
+    def _version(self, document: Any) -> Any:
+        read = self._engine.faults.attempt_now("version", self._reading.version, document)
+        return None if isinstance(read, Reason) else read
 
     def _view(self, found: dict[str, Any]) -> str | Reason:
         return found.get("vetoed") or listed(found["asked"], self.wide.names(found["documents"]))

@@ -98,3 +98,21 @@ def test_who_is_told_no_version_learns_nothing_of_the_document() -> None:
     assert not versions.see("a", 1)
     assert not versions.see("a", None) and versions.get("a") == 1
     assert not versions.see("a", 1) and versions.see("a", 2)
+
+
+async def test_a_version_that_cannot_be_read_is_none_and_no_fault_of_the_callers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    layer, asked = CacheLayer(semantic=False), []
+
+    async def search(query: str) -> list[dict[str, Any]]:
+        asked.append(query)
+        return [{"id": "dated", "at": 3}, {"id": "undated"}]
+
+    retrieve = layer.retrieval(search, version=lambda document: document["at"])
+    found = [await retrieve("any") for _ in range(2)]
+    assert (
+        found[0] == found[1] and [one["id"] for one in found[0]] == ["dated", "undated"] and asked == ["any"]
+    )
+    assert "stage version failed with KeyError at test_versions.py:" in caplog.text
+    assert "dated (version 3)" in str(layer.explain(await retrieve.outcome("any")))
