@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import either, unquoted
 from ..errors import ConfigurationError, MissingExtra, broken
+from ..flow.attempt import Faults
+from ..types import Reason
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -32,8 +34,9 @@ class Tracer:
     provider without processors.
     """
 
-    def __init__(self, provider: Any = None, *, prompts: bool = False) -> None:
+    def __init__(self, faults: Faults, provider: Any = None, *, prompts: bool = False) -> None:
         self._processor: Any
+        self._attempt = faults.attempt_now  # processors and samplers may be the owner's own
         either("prompts", prompts)  # "false" would put them in
         try:
             from opentelemetry import context, trace
@@ -85,8 +88,8 @@ class Tracer:
         return parent, self._api.SpanContext(trace_id, getrandbits(64), False, self._sampled)
 
     def _wants(self, outer: Context | None, trace_id: int, name: str) -> bool:
-        sampled: bool = self._sampler.should_sample(outer, trace_id, name).decision.is_sampled()
-        return sampled
+        made = self._attempt("trace", self._sampler.should_sample, outer, trace_id, name)
+        return not isinstance(made, Reason) and bool(made.decision.is_sampled())
 
     def child(self, of: SpanContext) -> SpanContext:
         """The context of a new span below another."""
@@ -125,7 +128,7 @@ class Tracer:
             name, context, parent, self._resource, attributes, (), links, self._client if client else self._inner,
             None, status, times[0], times[1], self._scope,
         )  # fmt: skip
-        self._processor.on_end(span)
+        self._attempt("trace", self._processor.on_end, span)
 
 
 def _bound(sampler: Any) -> int | None:

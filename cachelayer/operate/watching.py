@@ -94,7 +94,7 @@ class Watching:
 
     def trace(self, provider: Any, *, prompts: bool) -> None:
         """See `CacheLayer.trace`."""
-        self.tracer = Tracer(provider, prompts=prompts)
+        self.tracer = Tracer(self._faults, provider, prompts=prompts)
         for function in self._functions.values():
             self.attend(function)
 
