@@ -148,7 +148,9 @@ def test_vectors_of_another_model_are_never_read(written):
 def test_one_process_owns_a_directory(written):
     directory, _ = written
     index, _ = opened(directory)
-    with pytest.raises(ConfigurationError, match="another process"):
+    with pytest.raises(
+        ConfigurationError, match=r"another process.* close that one first \(await layer.aclose"
+    ):
         opened(directory)
     index.close()
     opened(directory)[0].close()

@@ -120,7 +120,7 @@ class PersistentIndex:
             self._files.take()
             return self._rejoin() if self._whole and len(self.inner) else self._read()
         except BlockingIOError as fault:
-            remedy = f"{TAKEN}: give each a directory of its own"
+            remedy = f"{TAKEN}: close that one first (await layer.aclose()), or give each a directory"
             raise ConfigurationError(*self._setting, remedy) from fault
         except OSError as fault:
             self._files.release()
