@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, Final, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
@@ -16,6 +16,7 @@ from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.schemas import canonical
+from cachelayer.partial.tools import FOREVER
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import strings
 
@@ -52,9 +53,15 @@ class CachedTool(BaseTool):
 
 
 def cached_tool(
-    tool: BaseTool, layer: CacheLayer, *, keep: Duration, name: str | None = None, **options: Any
+    tool: BaseTool,
+    layer: CacheLayer,
+    *,
+    keep: Duration | Literal["pure"],
+    name: str | None = None,
+    **options: Any,
 ) -> BaseTool:
-    """`tool` with a layer before it. Only for tools that read: whoever caches one says so by `keep`, for how long.
+    """`tool` with a layer before it. Only for tools that read: whoever caches one says so by `keep`, for how long, or
+    by "pure" that its arguments alone decide. `layer.invalidate(tools=[...])` drops the results by the tool's name.
 
     A tool that writes, sends or buys must not be cached: a result taken from the cache skips what it does. Arguments
     are compared after the tool's own schema read them, so that defaults and spellings do not matter; where the tool
@@ -66,7 +73,8 @@ def cached_tool(
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
     check_named(layer, tool.name if name is None else name)
-    seconds("keep", keep, zero=False)
+    called = name or tool.name
+    ttl = FOREVER if keep == "pure" else seconds("keep", keep, zero=False)
     if "key" not in options:
         _check_injected(tool, strings("ignore", options.get("ignore", ())))
     takes = "config" in inspect.signature(tool._run).parameters
@@ -80,17 +88,19 @@ def cached_tool(
         return {**config, "run_manager": _RUN.get()} if told else config
 
     def run(**kwargs: Any) -> Any:
+        layer.used(tools=[called])
         args, named = _handed(tool, kwargs)
         return tool._run(*args, **named, **beside(told))
 
     async def arun(**kwargs: Any) -> Any:
+        layer.used(tools=[called])
         args, named = _handed(tool, kwargs)
         return await tool._arun(*args, **named, **beside(atold))
 
-    options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": keep}
+    options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": ttl}
     if reads:
         options["vary"] = [*options.get("vary", ()), configurable_here]
-    step = Twin(layer.wrap(run, name=f"tool:{name or tool.name}", **options), arun)
+    step = Twin(layer.wrap(run, name=f"tool:{called}", **options), arun)
     own = {name: getattr(tool, name) for name in BaseTool.model_fields}
     made = CachedTool(**{**own, "args_schema": _schema(tool)})
     made._step, made._tool = step, tool

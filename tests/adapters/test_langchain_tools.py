@@ -152,3 +152,18 @@ async def test_a_tool_that_hands_on_its_callbacks_is_given_them(layer: CacheLaye
         told = cached.invoke(*asked) if item == "lamp" else await cached.ainvoke(*asked)
         assert told == f"{item}: 3" and heard.runs == ["look"]
     assert cached.invoke({"item": "hub"}) == "hub: 3" and LOOKED == ["lamp", "hub"]
+
+
+async def test_what_is_made_of_a_cached_tool_goes_with_the_tool(layer: CacheLayer) -> None:
+    """As that of `layer.tools`: it was dropped by nothing but the name of its function."""
+    cached = cached_tool(tool(look), layer, keep="pure")
+
+    @layer.cached
+    async def turn(item: str) -> str:
+        return f"told {await cached.ainvoke({'item': item})}"
+
+    for _ in range(2):
+        assert [cached.invoke({"item": "lamp"}), await turn("lamp")] == ["lamp: 3", "told lamp: 3"]
+        assert "tool look" in str(layer.explain(await turn.outcome("lamp")))
+        assert await layer.invalidate(tools=["look"]) == 2
+    assert LOOKED == ["lamp", "lamp"]
