@@ -48,14 +48,15 @@ class Prompts:
 
         def render(*variables: Any) -> str:  # names and values in turn: each is an argument of its own
             self._engine.noting.note([prompt_tag(name)])
-            return made(**dict(zip(variables[::2], variables[1::2], strict=True)))
+            names = [one.partition("\0")[0] for one in variables[::2]]
+            return made(**dict(zip(names, variables[1::2], strict=True)))
 
         options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
         cached = self._registry.wrap(render, options=options, wire=False, origin=Origin(template, False))
 
         def rendered(**variables: Any) -> str:
             with self._engine.noting.step(self._engine.keeper.epoch, pure=True):
-                text: str = cached(*chain(*sorted(variables.items())))
+                text: str = cached(*chain(*map(_told, sorted(variables.items()))))
             return text
 
         return rendered
@@ -88,6 +89,12 @@ class Prompts:
     def count(self, text: str) -> int:
         """How many tokens a text takes."""
         return len(self.ids(text))
+
+
+def _told(variable: tuple[str, Any]) -> tuple[str, Any]:
+    """1 and 1.0 are one in a key, and not in a text; so the name is told with how its value is written."""
+    name, value = variable
+    return variable if type(value) is str else (f"{name}\0{value!r}", value)
 
 
 def _text_id(template: str) -> str:

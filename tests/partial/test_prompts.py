@@ -45,10 +45,20 @@ async def test_prompts_are_rendered_and_tokenized_once() -> None:
         assert layer.prompts.count("") == 0
 
 
-@pytest.mark.parametrize("other", ["dry", Mood.DRY])
-def test_variables_of_a_prompt_that_are_written_otherwise_are_others(other: Any) -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Tone.DRY, "dry"),
+        (Tone.DRY, Mood.DRY),
+        (3, 3.0),
+        (0.5, np.float32(0.5)),
+        ([3], (3,)),
+        ({"a": [Tone.DRY]}, {"a": ["dry"]}),
+    ],
+)
+def test_variables_of_a_prompt_that_are_written_otherwise_are_others(one: Any, other: Any) -> None:
     tell = CacheLayer(semantic=False).prompts.template("tone", "Be {tone}, {name}")
-    for tone in (Tone.DRY, other):
+    for tone in (one, other):
         assert tell(tone=tone, name="Ann") == tell(name="Ann", tone=tone) == f"Be {tone}, Ann"
 
 
