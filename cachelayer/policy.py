@@ -42,7 +42,7 @@ class _Settings:
 class Budgets(_Settings):
     """How long each stage may keep a caller waiting. An overrun is a miss and starts the backend.
 
-    Durations become seconds; `backend=None` sets no limit to the call itself.
+    Durations become seconds; `backend=None` sets no limit to the call itself, whose overrun is a TimeoutError.
     """
 
     store: Duration = 0.005

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 from . import forks
@@ -20,6 +20,51 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
     """The result of `work`; TimeoutError after `seconds` (None: never), when `work` is cancelled."""
     async with asyncio.timeout(seconds):
         return await work
+
+
+def limited(work: Callable[..., Awaitable[T]], seconds: float | None) -> Callable[..., Awaitable[T]]:
+    """`work`, given up with a TimeoutError that says so where it takes longer than `seconds` (None: never)."""
+    if seconds is None:
+        return work
+
+    async def in_time(*args: Any, **kwargs: Any) -> T:
+        async with _given_up(seconds):
+            return await work(*args, **kwargs)
+
+    return in_time
+
+
+def limited_start(
+    make: Callable[..., AsyncGenerator[T, None]], seconds: float | None
+) -> Callable[..., AsyncGenerator[T, None]]:
+    """The same for an asynchronous generator, of its first item."""
+    if seconds is None:
+        return make
+
+    async def in_time(*args: Any, **kwargs: Any) -> AsyncGenerator[T, None]:
+        async with aclosing(make(*args, **kwargs)) as items:
+            try:
+                async with _given_up(seconds):
+                    first = await anext(items)
+            except StopAsyncIteration:
+                return
+            yield first
+            async for item in items:
+                yield item
+
+    return in_time
+
+
+@asynccontextmanager
+async def _given_up(seconds: float) -> AsyncIterator[None]:
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as fault:
+        if not limit.expired():
+            raise
+        raise TimeoutError(f"no answer within budgets.backend={seconds:g} s") from fault
 
 
 async def settled(future: asyncio.Future[Any], seconds: float) -> bool:

@@ -74,6 +74,7 @@ class Function:
         self.keyed = False
         """Whether any call has had a key so far."""
         self.store_budget = float(policy.budgets.store)  # type: ignore[arg-type]
+        self.backend_budget: float | None = policy.budgets.backend  # type: ignore[assignment]
         self.in_memory = policy.max_bytes > 0
         """Whether answers are kept in process."""
         self.records = policy.record is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ..flow.waiting import limited
 from ..path.engine import Engine
 from ..path.explain import Explanation
 from ..types import Undivided
@@ -28,7 +29,7 @@ class Twin(Undivided):
             plain.engine,
             lambda: plain.scope,
             tenancy_required=plain.tenancy_required,
-            invoke=work,
+            invoke=limited(work, plain.function.backend_budget),
         )
 
     async def later(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -11,6 +11,7 @@ from ..exact.keys.canonical import NotKeyable
 from ..exact.keys.sampling import sampled
 from ..exact.memory.slot import Slot
 from ..flow.background import offloaded
+from ..flow.waiting import limited
 from ..keep.call import Call, Function
 from ..keep.parts import built_on
 from ..keep.scope import Scope
@@ -226,7 +227,7 @@ class InThread(Handle, Undivided):
     def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call, its function run in a thread."""
         call = super().now(args, kwargs)
-        call.invoke = offloaded(call.invoke)
+        call.invoke = limited(offloaded(call.invoke), self.function.backend_budget)
         return call
 
     async def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

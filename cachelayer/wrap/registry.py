@@ -13,6 +13,7 @@ from ..errors import ConfigurationError
 from ..exact.keys.identity import Identifier
 from ..exact.keys.normalize import folding
 from ..exact.memory.table import Memory
+from ..flow.waiting import limited, limited_start
 from ..keep.call import Function
 from ..keep.scope import Scope
 from ..path.engine import Engine
@@ -91,12 +92,13 @@ class Registry:
         fields = policy_fields(options)
         kind = decorator.kind_of(fn)
         function = self._function(fn, kind, fields, own, wire, origin or Origin(fn, bool(own.get("name"))))
+        invoke, most = fn, function.backend_budget
+        if kind == "async generator":
+            invoke = _at_once(limited_start(fn, most))
+        elif not function.plain:
+            invoke = limited(fn, most)
         handle = (PlainHandle if function.plain else Handle)(
-            function,
-            self._engine,
-            self._scope,
-            tenancy_required=self._tenancy_required,
-            invoke=_at_once(fn) if kind == "async generator" else fn,
+            function, self._engine, self._scope, tenancy_required=self._tenancy_required, invoke=invoke
         )
         self.wrapped[function.name] = cached = decorator.wrapped(handle, kind, fn, self._scope)
         return cached
