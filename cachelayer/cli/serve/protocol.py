@@ -1,10 +1,12 @@
-"""uvicorn's HTTP/1.1 protocol, mended in six places: trailers, `Upgrade`, clients that send slowly or endlessly, those
-that do not part, those that leave with several requests unanswered, and those that are just sending when it ends.
+"""uvicorn's HTTP/1.1 protocol, mended in seven places: trailers, `Upgrade`, clients of HTTP/1.0, those that send slowly
+or endlessly, those that do not part, those that leave with several requests unanswered, and those that are just sending
+when it ends.
 
 httptools reports a trailer as if it were a header, after the headers have been read; here it is not one. It also drops
 the body of a request with `Upgrade`, by which Java's HttpClient and `curl --http2` offer HTTP/2; a server that does not
-accept the offer answers as if there were none (RFC 9110, section 7.8). And neither httptools nor uvicorn limits what a
-client may send, or for how long it may send nothing, before it is known who it is.
+accept the offer answers as if there were none (RFC 9110, section 7.8). uvicorn answers HTTP/1.0 in chunks, which nobody
+there can read (RFC 9112, section 6.1). And neither httptools nor uvicorn limits what a client may send, or for how long
+it may send nothing, before it is known who it is.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class Careful:
     """uvicorn's own look at a connection that is idle, until something comes."""
     headers: list[tuple[bytes, bytes]]
     scheme: str
+    scope: dict[str, Any]
     patience, parting, lingering = PATIENCE, PARTING, LINGERING
     _unread = _heard = _begun = 0
     """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
@@ -128,6 +131,8 @@ class Careful:
             self._earlier = [*unanswered, self.cycle]
         super().on_headers_complete()  # type: ignore[misc]
         self.headers = []
+        if self.scope["http_version"] == "1.0":
+            self.cycle.send = _Unchunked(self.cycle).send
         if self._ends:
             self.cycle.keep_alive = False
 
@@ -172,6 +177,27 @@ class Careful:
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.write(_TOO_LARGE)
             self.transport.close()
+
+
+class _Unchunked:
+    """Sends an answer to a client that reads no chunks: its end is that of the connection, if it does not say how long
+    it is. Such a client knows no `100 Continue` either (RFC 9110, section 10.1.1)."""
+
+    _sized = False
+
+    def __init__(self, cycle: Any) -> None:
+        cycle.waiting_for_100_continue = False
+        self._cycle, self._send = cycle, cycle.send
+
+    async def send(self, message: Any) -> None:
+        cycle = self._cycle
+        if message["type"] == "http.response.start":
+            self._sized = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+            if not self._sized:
+                cycle.chunked_encoding = False
+        elif not self._sized:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await self._send(message)
 
 
 @cache
