@@ -99,9 +99,16 @@ def _add_message(into: dict[str, Any], delta: Mapping[str, Any]) -> None:
         elif value is None:
             into.setdefault(name, None)
         elif isinstance(value, Mapping):
-            into[name] = _joined(into.get(name), value)
+            if name == "audio" and _is_padded(into.get(name)) and value.get("data"):
+                raise NotAnAnswer("sound in pieces that are encoded one by one")
+            into[name] = _joined(into.get(name), value, once=("id", "name"))
         else:
             into[name] = _longer(into.get(name), value)
+
+
+def _is_padded(sound: Any) -> bool:
+    """Whether nothing can follow in Base64."""
+    return str(fields(sound).get("data") or "").endswith("=")
 
 
 def _longer(old: Any, new: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cachelayer.adapters.openai_wire import body_of, chunks_of
+import pytest
+from cachelayer.adapters.openai_wire import NotAnAnswer, body_of, chunks_of
 
 
 def whole(*choices: dict[str, Any]) -> dict[str, Any]:
@@ -33,6 +34,25 @@ def test_what_a_choice_said_once_is_not_unsaid_by_a_later_null() -> None:
 def test_nothing_of_another_kind_changes_a_text() -> None:
     told = whole({"delta": {"content": "a"}}, {"delta": {"content": []}}, {"delta": {"content": "b"}})
     assert told["message"]["content"] == "ab"
+
+
+def test_what_names_a_sound_or_a_function_stands_once_however_often_it_is_said() -> None:
+    sound = [
+        {"delta": {"audio": {"id": "a1", **more}}} for more in ({"transcript": "a"}, {"transcript": "b"})
+    ]
+    calls = [{"delta": {"function_call": {"name": "f", "arguments": piece}}} for piece in ("{", "}")]
+    message = whole(*sound, *calls)["message"]
+    assert message["audio"] == {"id": "a1", "transcript": "ab"}
+    assert message["function_call"] == {"name": "f", "arguments": "{}"}
+
+
+def test_sound_is_joined_only_where_the_pieces_are_one_text_in_base64() -> None:
+    def heard(*data: str) -> Any:
+        return whole(*[{"delta": {"audio": {"data": one}}} for one in data])["message"]["audio"]["data"]
+
+    assert heard("QUJD", "", "QQ==") == "QUJDQQ=="
+    with pytest.raises(NotAnAnswer):
+        heard("QQ==", "QUJD")
 
 
 def test_any_number_of_calls_under_one_index_stay_apart() -> None:
