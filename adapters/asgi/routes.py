@@ -30,6 +30,9 @@ _SEGMENT = "[!-.0-~]+"
 _SAID = frozenset({"choices", "content", "output", "error"})
 """One of them says something in whatever a model's API answers; `{"status": "loading"}` is no answer."""
 
+_TOLD = _SAID | {"type"}
+"""The same of what a stream tells, of which some name the kind of each event."""
+
 _CHOICE = frozenset({"message", "text", "delta", "finish_reason"})
 
 
@@ -112,9 +115,10 @@ class Route:
     def view_stream(self, stream: bytes) -> Any:
         """The same of a stream: the list of its chunks."""
         try:
-            return chunks_in(stream)
+            chunks = chunks_in(stream)
         except NotAnAnswer:
             return Reason.INCOMPLETE
+        return Reason.INCOMPLETE if self.openai and not any(map(_tells, chunks)) else chunks
 
     def seen(self, answer: Any) -> Any:
         """What the cache reads of an answer as it is kept (see `Exchange.ask`)."""
@@ -136,6 +140,14 @@ def _chosen(answer: dict[str, Any]) -> bool:
     """Whether an answer's choices, if it has any, are such."""
     choices = answer.get("choices") or []
     return isinstance(choices, list) and all(map(_is_choice, choices))
+
+
+def _tells(chunk: dict[str, Any]) -> bool:
+    """Whether this is more of a stream than JSON of something else would be."""
+    choices = chunk.get("choices")
+    if isinstance(choices, list):
+        return any(map(_is_choice, choices))
+    return choices is None and any(map(chunk.get, _TOLD))
 
 
 def _is_choice(one: Any) -> bool:

@@ -93,6 +93,7 @@ def test_what_a_client_makes_of_json_of_something_else_is_not_kept(names: Any, s
     """They check nothing of what a proxy says with status 200, and hand on an answer whose fields are null."""
     made = {**dict.fromkeys(names), **said}
     assert admit(made) is admit(SimpleNamespace(**made)) is Reason.EMPTY_ANSWER
+    assert admit([SimpleNamespace(**made)]) is Reason.EMPTY_ANSWER  # streamed
 
 
 def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:

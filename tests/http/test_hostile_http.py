@@ -206,6 +206,21 @@ async def test_json_that_is_no_answer_is_not_kept(layer: CacheLayer, body: bytes
     assert [(one.body, one.hit) for one in told] == [(body, False)] * 3
 
 
+@pytest.mark.parametrize("said", [
+    {"detail": "not found"}, {"status": "loading"}, {"choices": None}, {"choices": []}, {"choices": [{"index": 0}]},
+    {"choices": "x", "content": "y"}, {"choices": ["x"]},
+])  # fmt: skip
+async def test_events_that_are_no_answer_are_not_kept(layer: CacheLayer, said: dict[str, Any]) -> None:
+    body = b"data: %b\n\ndata: [DONE]\n\n" % json.dumps(said).encode()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await Upstream._reply(send, 200, body, [(b"content-type", b"text/event-stream")])
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    told = [await c.chat("hello", stream=True) for _ in range(2)]
+    assert [(one.body, one.hit) for one in told] == [(body, False)] * 2
+
+
 async def test_no_trailer_changes_an_answer_for_others(layer: CacheLayer) -> None:
     seen: list[Any] = []
 

@@ -99,6 +99,8 @@ def _read_events(events: list[Any] | tuple[Any, ...]) -> Reply | None:
     """Of a stream in another form, whether and why it ended; None of any other list."""
     if not events:
         return None
+    if all(_has_none(fields(event)) for event in events):
+        return Reply()
     whole = response_in(events)
     reply = _read_ends(events[-_LAST:]) if whole is None else _read_whole(whole)
     cut = reply is None and tells_its_end(events)
