@@ -53,7 +53,10 @@ class EmbeddingsRoute(Route):
 
     def view(self, whole: bytes) -> Any:
         item = orjson.loads(whole)
-        return item if item.get("embedding") else Reason.EMPTY_ANSWER
+        vector = item.get("embedding")
+        if b"null" in whole and isinstance(vector, list) and None in vector:  # what some write for NaN
+            return Reason.INCOMPLETE
+        return item if vector else Reason.EMPTY_ANSWER
 
 
 EMBEDDINGS = EmbeddingsRoute("/v1/embeddings")
@@ -132,7 +135,7 @@ class ItemsAnswering(Answering):
         )
         headers = [(b"content-type", media), (b"content-length", b"%d" % len(body)), cache_status]
         if exchange is not None:
-            own = (b"content-length", b"content-type", b"content-encoding")
+            own = (b"content-length", b"content-type", b"content-encoding", b"transfer-encoding")
             headers += [header for header in exchange.headers if header[0].lower() not in own]
         else:
             headers += self.r.pages or ()
@@ -149,8 +152,8 @@ class ItemsAnswering(Answering):
             return self.r.revealed(status.hit(None, status.detail_of(outcomes[0]), self.settings.name))
         first = next(outcome for outcome in outcomes if not status.is_hit(outcome))
         name, value = status.missed(
-            first.misses, status=200, stored=first.stored is None, name=self.settings.name,
-            collapsed=first.source is Source.COALESCED,
+            first.misses, status=200, stored=first.stored is None, why_not=str(first.stored or ""),
+            collapsed=first.source is Source.COALESCED, name=self.settings.name,
         )  # fmt: skip
         return self.r.revealed(
             (name, value.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes))))

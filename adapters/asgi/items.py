@@ -160,7 +160,7 @@ def _read(answer: Any, count: int) -> tuple[Sequence[Any], Any]:
         data = sorted(parsed["data"], key=lambda item: item["index"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise Refused from None
-    if [item["index"] for item in data] != list(range(count)):
+    if [item["index"] for item in data] != list(range(count)) or parsed.get("error"):
         raise Refused
     model = orjson.dumps(parsed.get("model"))
     for item in data:
