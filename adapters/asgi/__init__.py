@@ -4,6 +4,7 @@ middleware      `CacheLayerMiddleware`: start here
 hot             the shortest way to the commonest hit
 responder       one request, from headers to last byte
   principals      whose it is
+  accepted        whether the app lets them in
   directives      what it asks of the cache
   routes          how it is read, and what of it is compared
 answering       the engine's outcome as bytes

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachelayer.exact.memory.slot import Slot
 
+from .accepted import Grant
 from .exchange import BODY, START, Message, Receive, Send
 from .pages import Headers
-from .principals import CREDENTIALS, Grant, Principal
+from .principals import CREDENTIALS, Principal
 from .replay import whole
 from .settings import SPECIAL, key_of
 from .storable import age_of

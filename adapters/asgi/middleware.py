@@ -19,13 +19,14 @@ from cachelayer.keep.call import Call
 from cachelayer.layer import engine_of
 
 from ..openai_wire import joined
+from .accepted import Accepted
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Receive, Send
 from .hot import Hot, Recognized
 from .lifespan import Lifespan
 from .pages import Pages
-from .principals import CREDENTIALS, Accepted, Principals, Resolver
+from .principals import CREDENTIALS, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
 from .settings import MEDIA, VARY, Authorize, Settings, Trust, check_ends, header_names, kind_of

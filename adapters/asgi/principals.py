@@ -7,12 +7,10 @@ import binascii
 import hashlib
 import hmac
 import inspect
-import math
 import os
 import re
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -222,39 +220,3 @@ class Principals:
         if caller is None or principal.name is None:
             return principal.credentials
         return self.digest([(b"caller", (caller(scope) or "").encode("utf-8", "surrogatepass"))])
-
-
-class Grant:
-    """That the app let somebody in: `until` when, monotonic seconds, that need not be asked again."""
-
-    __slots__ = ("until",)
-
-    def __init__(self) -> None:
-        self.until = -math.inf
-
-
-class Accepted:
-    """Which credentials the app behind has let in lately. Holds hashes, at most `capacity`."""
-
-    def __init__(self, seconds: float, *, capacity: int = 65536) -> None:
-        self._seconds, self._capacity = seconds, capacity
-        self._grants: OrderedDict[tuple[bytes, str | None, str], Grant] = OrderedDict()
-
-    def grant(self, key: tuple[bytes, str | None, str]) -> Grant | None:
-        """The grant of these credentials; None if they are not known here."""
-        return self._grants.get(key)
-
-    def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
-        """Note the app's status: 2xx lets the credentials in, 401 and 403 remove them at once."""
-        if 200 <= status < 300:
-            grant = self._grants.get(key)
-            if grant is None:
-                grant = self._grants[key] = Grant()
-            grant.until = now + self._seconds
-            self._grants.move_to_end(key)
-            if len(self._grants) > self._capacity:
-                self._grants.popitem(last=False)[1].until = -math.inf
-        elif status in (401, 403):
-            gone = self._grants.pop(key, None)
-            if gone is not None:
-                gone.until = -math.inf

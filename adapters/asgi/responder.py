@@ -50,6 +50,7 @@ class Responder:
     def __init__(self, served: Served, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self.served, self.settings = served, served.settings
         self.scope, self.receive, self.send = scope, receive, send
+        self.refusals = self.settings.accepted.refusals
         self.path = scope["path"]
         """As it came: Litestar writes into the scope what is left of it below the root path."""
 
@@ -123,7 +124,8 @@ class Responder:
             self.settings.pages.heard(self.path, self.origin, headers)
         principal = self.principal
         if principal is not None and self.settings.authorize is None:
-            self.settings.accepted.heard(key_of(principal, self.path), status, self.served.now())
+            key = key_of(principal, self.path)
+            self.settings.accepted.heard(key, status, self.served.now(), self.refusals)
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""

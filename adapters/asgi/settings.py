@@ -13,10 +13,11 @@ from cachelayer.errors import ConfigurationError
 from cachelayer.exact.keys.chat import HEADERS
 from cachelayer.signatures import signature
 
+from .accepted import Accepted, Key
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
 from .pages import Pages
-from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals, header_name
+from .principals import CREDENTIALS, HttpScope, Principal, Principals, header_name
 from .storable import CARRIERS
 
 Authorize = Callable[..., Any]
@@ -181,6 +182,6 @@ async def agrees(asked: Authorize, scope: HttpScope) -> bool:
     return bool(await said if inspect.isawaitable(said) else said)
 
 
-def key_of(principal: Principal, path: str) -> tuple[bytes, str | None, str]:
+def key_of(principal: Principal, path: str) -> Key:
     """Who was let in where."""
     return principal.credentials, principal.name, path

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.asgi import Header, JwtClaim
-from cachelayer.adapters.asgi.principals import Accepted, Principals
+from cachelayer.adapters.asgi.accepted import Accepted
+from cachelayer.adapters.asgi.principals import Principals
 
 KEY = b"k" * 32
 
@@ -69,6 +70,47 @@ def test_of_those_let_in_the_latest_are_known_and_who_is_refused_is_forgotten_at
     accepted.heard(ann, 401, 30.0)
     accepted.heard(eve, 403, 30.0)
     assert accepted.grant(ann) is None is accepted.grant(eve) and anns.until == -math.inf
+
+
+def test_who_is_unknown_anywhere_is_known_nowhere_and_who_may_not_do_one_thing_may_do_others() -> None:
+    """401 speaks of the credentials, 403 of what they were for."""
+    accepted = Accepted(60.0)
+    chat, same, other = (
+        (b"ann", "acme", "/chat"),
+        (b"ann", "acme", "/embeddings"),
+        (b"ann", "globex", "/chat"),
+    )
+    for known, status in (([False, True, True], 403), ([False, False, False], 401)):
+        for where in (chat, same, other):
+            accepted.heard(where, 200, 0.0)
+        grants = [accepted.grant(where) for where in (chat, same, other)]
+        accepted.heard(chat, status, 1.0)
+        assert [accepted.grant(where) is not None for where in (chat, same, other)] == known
+        assert [grant is not None and grant.until > 0 for grant in grants] == known
+
+
+def test_an_answer_that_was_asked_for_before_a_refusal_lets_nobody_in() -> None:
+    accepted = Accepted(60.0, capacity=2)
+    ann, ben = (b"ann", "acme", "/"), (b"ben", "acme", "/")
+    asked = accepted.refusals
+    accepted.heard(ann, 401, 0.0, accepted.refusals)
+    for who, then, known in ((ann, asked, False), (ben, asked, True), (ann, accepted.refusals, True)):
+        accepted.heard(who, 200, 1.0, then)
+        assert (accepted.grant(who) is not None) is known
+    for n in range(3):  # more refusals than are remembered: any may have been theirs
+        accepted.heard((b"%d" % n, "acme", "/"), 401, 2.0, accepted.refusals)
+    accepted.heard((b"eve", "acme", "/"), 200, 3.0, asked)
+    assert accepted.grant((b"eve", "acme", "/")) is None
+
+
+def test_of_one_caller_not_more_than_so_many_places_are_remembered() -> None:
+    accepted = Accepted(60.0)
+    accepted.places = 2
+    grants = []
+    for n in range(3):
+        accepted.heard((b"ann", "acme", f"/{n}"), 200, 0.0)
+        grants.append(accepted.grant((b"ann", "acme", f"/{n}")))
+    assert [grant is not None and grant.until > 0 for grant in grants] == [False, False, True]
 
 
 async def test_a_tenant_may_be_told_by_a_coroutine() -> None:

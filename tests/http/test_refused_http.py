@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from asgi_client import Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from turns import turns
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -40,4 +41,31 @@ async def test_a_key_is_shut_out_by_its_refusal_on_whatever_request(
     assert [(await client.chat("x")).hit for _ in range(4)] == [False, True, True, True]
     upstream.keys = set()
     assert (await client.post(CHAT, body, **headers)).status == 401
+    assert (await client.chat("x")).status == 401
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_slow_answer_opens_no_door_that_was_shut_while_it_was_made(
+    layer: CacheLayer, stream: bool
+) -> None:
+    """The app looked at its key before that was revoked."""
+    upstream = Upstream(keys={"Bearer good"})
+    client = Client(CacheLayerMiddleware(upstream, layer=layer), key="good")
+    await client.chat("x")
+    assert (await client.chat("x")).hit
+    slow = client.chatting({"say": "y", "hold": "gate"}, stream=stream)
+    await turns(20)
+    upstream.keys = set()
+    assert (await client.chat("new")).status == 401
+    upstream.gate("gate").set()
+    assert (await slow.wait()).status == 200
+    assert (await client.chat("x")).status == 401
+
+
+async def test_a_key_that_is_unknown_on_one_route_has_no_hits_on_another(layer: CacheLayer) -> None:
+    upstream = Upstream(keys={"Bearer good"})
+    client = Client(CacheLayerMiddleware(upstream, layer=layer), key="good")
+    assert [(await client.chat("x")).hit for _ in range(3)] == [False, True, True]
+    upstream.keys = set()
+    assert (await client.post("/v1/embeddings", {"model": "e", "input": "a"})).status == 401
     assert (await client.chat("x")).status == 401
