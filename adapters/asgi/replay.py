@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from cachelayer.exact.answers.admission import failed
+
 from ..openai_wire import (
     DONE,
     NONE,
@@ -59,8 +61,11 @@ def as_stream(answer: tuple[Any, ...], *, usage: bool) -> bytes:
 
 
 def as_whole(stream: bytes) -> bytes:
-    """A recorded stream as the whole answer it would have been. Raises NotAnAnswer."""
-    body = orjson.dumps(body_of(chunks_in(stream)))
+    """A recorded stream as the whole answer it would have been. Raises NotAnAnswer, also for one that ended ill."""
+    made = body_of(chunks_in(stream))
+    if failed(made):
+        raise NotAnAnswer("an error, or no end")
+    body = orjson.dumps(made)
     return whole((b"", b"", None, body, *marks_in(body)))
 
 

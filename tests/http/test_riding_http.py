@@ -111,3 +111,36 @@ async def test_who_wants_a_stream_of_what_is_no_json_asks_for_one(layer: CacheLa
     gate.set()
     assert (await whole.wait()).body == b"loading"
     assert (await stream.wait()).text() == "a b c" and len(asked) == 2
+
+
+ERROR = b'data: {"error": {"message": "overloaded"}}\n\n'
+BROKE = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}\n\n'
+
+
+@pytest.mark.parametrize("end", [ERROR, b"", BROKE], ids=["an error", "no end", "broken off"])
+async def test_no_whole_answer_is_made_of_a_stream_that_ended_ill(layer: CacheLayer, end: bytes) -> None:
+    """Who wants it whole would take what came of it for all, since it says 200."""
+    asked, gate = [], asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(json.loads((await receive())["body"]))
+        if not asked[-1].get("stream"):
+            whole = json.dumps(Upstream().whole(asked[-1], {"say": "a b c"}, True)).encode()
+            await Upstream._reply(send, 200, whole, [(b"content-type", b"application/json")])
+            return
+        events = Upstream().events(asked[-1], {"say": "a b c"}, True)
+        await send({"type": "http.response.start", "status": 200, "headers": [EVENTS]})
+        await send({"type": "http.response.body", "body": events[0], "more_body": True})
+        await gate.wait()
+        await send({"type": "http.response.body", "body": events[1] + end + events[-1]})
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    first = c.chatting("hello", stream=True)
+    await first.parts(1)
+    whole = c.chatting("hello")
+    await turns(20)
+    assert len(asked) == 1
+    gate.set()
+    (choice,) = (await whole.wait()).json()["choices"]
+    assert (choice["message"]["content"], choice["finish_reason"], len(asked)) == ("a b c", "stop", 2)
+    assert end in (await first.wait()).body
