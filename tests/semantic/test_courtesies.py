@@ -38,12 +38,30 @@ Comment puis-je annuler ma commande ? | Comment faire pour annuler ma commande ?
 Avez-vous une chambre libre ? | Est-ce que vous avez une chambre libre ?
 Quiero cambiar mi contraseña | Quisiera cambiar mi contraseña
 ¿Cuánto cuesta el envío? | cuanto vale el envío
-Vorrei cambiare la mia password | Voglio cambiare la mia password"""
+Vorrei cambiare la mia password | Voglio cambiare la mia password
+Warum wurde meine Karte abgelehnt? | Wieso wurde meine Karte abgelehnt?
+Comment activer le mode sombre ? | Comment est-ce que je peux activer le mode sombre ?
+Où trouver mon contrat ? | Où puis-je trouver mon contrat
+Puis-je changer de date ? | Est-il possible de changer de date ?
+¿Qué tengo que hacer para cambiar mi contraseña? | como hago para cambiar mi contrasena
+¿Puedo cambiar mi vuelo antes de facturar? | ¿Es posible cambiar mi vuelo antes de facturar?
+Como pagar a fatura? | O que devo fazer para pagar a fatura?
+Come posso disdire l'abbonamento? | Come faccio a disdire l'abbonamento?
+Jak włączyć powiadomienia? | Jak mogę włączyć powiadomienia?
+Как включить уведомления? | Как можно включить уведомления?
+Можно ли вернуть товар после 14 дней? | Могу ли я вернуть товар после 14 дней?
+Làm thế nào để đổi mật khẩu? | Làm sao để đổi mật khẩu?"""
 
 OTHER = """\
 Ich möchte mein Konto löschen | Ich will mein Konto eröffnen
 Je veux annuler mon abonnement | J'aimerais suspendre mon abonnement
 Ich möchte sonntags nicht arbeiten | Ich will sonntags arbeiten
+Comment activer le mode sombre ? | Comment puis-je désactiver le mode sombre ?
+¿Puedo cambiar mi vuelo ya? | ¿No puedo cambiar mi vuelo ya?
+¿Por qué puedo cambiar mi vuelo? | ¿Cómo puedo cambiar mi vuelo?
+Czy mogę zwrócić towar po 14 dniach? | Czy muszę zwrócić towar po 14 dniach?
+Как включить уведомления? | Как можно выключить уведомления?
+Можно ли вернуть товар вовремя? | Нельзя ли вернуть товар вовремя?
 Как по-английски будет спасибо? | Как по-английски будет пожалуйста?
 Как переводится слово «спасибо»? | Как переводится слово «пожалуйста»?
 Jak powiedzieć po angielsku dziękuję? | Jak powiedzieć po angielsku proszę?

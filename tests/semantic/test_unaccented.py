@@ -11,6 +11,7 @@ from cachelayer.types import Candidate, Query
 SAME = """\
 ¿Cómo cambio mi contraseña? | Como cambio mi contrasena
 ¿Cómo puedo cambiar mi contraseña? | como puedo cambiar mi contraseña
+Quiero cambiar mi contraseña | quiero cambiar mi contrasena
 ¿Dónde está mi pedido? | donde esta mi pedido?
 ¿Puedo pedir una devolución de mi dinero? | Puedo pedir una devolucion de mi dinero
 ¿Qué tiempo hace hoy en Madrid? | que tiempo hace hoy en madrid
@@ -33,6 +34,7 @@ Darf ich die Maße der Tür ändern? | Darf ich die Masse der Tür ändern?
 Puis-je payer une tâche supplémentaire ? | Puis-je payer une tache supplémentaire ?
 Où est le pêcheur du village ? | Où est le pécheur du village ?
 ¿Cuántos años tiene la niña? | cuantos anos tiene la niña
+Quiero celebrar mi año nuevo | quiero celebrar mi ano nuevo
 Tôi muốn mua bàn ở đây hôm nay la | Toi muon mua ban o day hom nay la
 ¿Es de mi papá o de otro? | ¿Es de mi papa o de otro?
 Combien coûtent 3 billets pour Lyon ? | Combien coûtent deux billets pour Lyon ?

@@ -3,6 +3,7 @@ how a request begins in a few of them."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from .lexicon import phrases
@@ -31,26 +32,61 @@ _ALIKE: Final = (
     "wie viel kosten, wieviel kosten, was kosten",
     "können sie, könnt ihr, kannst du, könnten sie, könntest du",
     "haben sie, habt ihr",
+    "wie kann ich, wie kann man, wie könnte ich",
+    "wo kann ich, wo kann man, wo könnte ich",
+    "warum, wieso, weshalb, aus welchem grund",
     "je voudrais, je veux, je souhaite, je souhaiterais, j'aimerais",
-    "comment puis-je, comment faire pour, comment je peux, comment est-ce que je peux, comment peut-on",
-    "puis-je, je peux, est-ce que je peux",
+    "comment, comment puis-je, comment faire pour, comment je peux, comment est-ce que je peux, comment peut-on,"
+    "comment est-ce qu'on peut, comment on peut, comment pourrais-je, que dois-je faire pour, que faire pour",
+    "où, où puis-je, où est-ce que je peux, où je peux, où peut-on, où est-ce que",
+    "quand, quand est-ce que",
+    "pourquoi, pourquoi est-ce que",
+    "puis-je, je peux, est-ce que je peux, peut-on, on peut, est-ce qu'on peut, est-il possible de,"
+    "est-ce possible de, c'est possible de, serait-il possible de",
     "pouvez-vous, est-ce que vous pouvez, vous pouvez, peux-tu, pourriez-vous",
     "avez-vous, est-ce que vous avez, vous avez",
     "quiero, quisiera, me gustaría, deseo",
-    "cómo puedo, cómo hago para, cómo se puede",
+    "cómo, cómo puedo, cómo hago para, cómo se puede, cómo podría, qué tengo que hacer para, qué debo hacer para,"
+    "qué hay que hacer para",
+    "dónde, dónde puedo, dónde se puede",
+    "puedo, se puede, es posible, sería posible",
     "cuánto cuesta, cuánto vale",
     "cuánto cuestan, cuánto valen",
     "vorrei, voglio, desidero, mi piacerebbe",
-    "quero, gostaria de, queria, eu quero, eu gostaria de",
+    "come, come posso, come si può, come faccio a, come faccio per, come si fa a, come fare per, come fare a,"
+    "cosa devo fare per",
+    "dove, dove posso, dove si può",
+    "posso, si può, è possibile, sarebbe possibile",
+    "quero, gostaria de, queria, eu quero, eu gostaria de, eu queria",
+    "como, como posso, como eu posso, como faço para, como eu faço para, como fazer para, como faço pra,"
+    "o que devo fazer para, o que preciso fazer para, o que tenho que fazer para",
+    "onde, onde posso, onde eu posso, onde é possível",
+    "posso, eu posso, é possível, seria possível, dá para, dá pra",
     "ik wil graag, ik wil, ik zou graag",
+    "jag vill, jag skulle vilja, jag vill gärna",
+    "chcę, chciałbym, chciałabym",
+    "jak, jak mogę, jak można, jak mohu, jak můžu, jak lze, co muszę zrobić żeby",
+    "gdzie, gdzie mogę, gdzie można",
+    "czy mogę, czy można, czy da się, czy jest możliwość",
+    "chci, chtěl bych, chtěla bych",
+    "bagaimana cara, bagaimana caranya, gimana cara, gimana caranya",
+    "làm thế nào để, làm sao để, làm cách nào để",
+    "я хочу, хочу, хотел бы, хотела бы, я хотел бы, я хотела бы, хотелось бы, мне хотелось бы",
+    "как, как можно, как мне, как я могу, что нужно сделать чтобы",
+    "где, где можно, где я могу",
+    "можно ли, можно, могу ли я, я могу, возможно ли",
+    "як, як можна, як мені, як я можу",
+    "чи можна, можна, чи можу я, я можу, чи можливо",
 )
+_ACCENTS: Final = str.maketrans("áéíóúàèùãçäöüěů", "aeiouaeuacaoueu")
 BEGINNINGS: Final = {
-    tuple(said.split()): tuple(first.split())
-    for first, *others in (line.split(", ") for line in _ALIKE)
-    for phrase in others
-    for said in {phrase, phrase.translate(str.maketrans("áéíóúäöü", "aeiouaou"))}
+    tuple(said.split()): tuple(common.translate(_ACCENTS).split())
+    for common, *others in (re.split(", ?", line) for line in _ALIKE)
+    for phrase in (common, *others)
+    for said in {phrase, phrase.translate(_ACCENTS)}
 }
-"""How a request may begin, by how it does otherwise: 'ich will' is 'ich möchte'."""
+"""How a request may begin, by how it does otherwise: 'ich will' is 'ich möchte', 'como faço para pagar' is 'como
+pagar'. Without accents, which one side may lack."""
 BEGUN: Final = frozenset(said[0] for said in BEGINNINGS)
 CLOSINGS: Final = phrases(
     "thanks, thank you, thx, ty, cheers, thanks a lot, thank you so much, thank you very much, thanks so much,"
@@ -89,8 +125,8 @@ OF_WORDS: Final = frozenset(
 ASKS: Final = ASKING.union(
     """cómo como qué que cuándo cuando dónde donde cuál cual quién quien cuánto cuanto puedo puede podría wie wann wo
     warum wer welche welcher welches wieviel kann können könnte darf comment quand où pourquoi quel quelle combien qui
-    puis peut ou come quando dove perché perche quale quanto chi posso può onde qual quem hoe wat wanneer waar waarom
-    welke hoeveel jak kiedy gdzie dlaczego ile który która czy hur vad när varför vilken hvordan hvornår hvor
+    puis-je puis peut ou come quando dove perché perche quale quanto chi posso può onde qual quem hoe wat wanneer waar
+    waarom welke hoeveel jak kiedy gdzie dlaczego ile który która czy hur vad när varför vilken hvordan hvornår hvor
     hvorfor hvilken miten milloin missä miksi kuka kde kdy proč kolik hogyan mikor miért mennyi când unde cât
     nasıl nerede neden kaç hangi bagaimana kapan dimana mengapa berapa как когда где почему сколько какой какая кто
     что можно як коли де чому скільки який хто πώς πότε πού γιατί πόσο ποιος كيف متى أين لماذا

@@ -140,7 +140,7 @@ def _marked(text: str) -> bool:
 
 def _asks(words: list[str], text: str) -> bool:
     """Whether the words alone ask."""
-    return asks(words) or any(word.lower() in ASKS for word in _FIRST.findall(text))
+    return asks(words) or words[0] in ASKS or any(word.lower() in ASKS for word in _FIRST.findall(text))
 
 
 def _mended(words: list[str], text: str, spelling: Spelling) -> list[str]:

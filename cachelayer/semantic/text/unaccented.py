@@ -49,6 +49,7 @@ def retyped(a: Sequence[str], b: Sequence[str]) -> bool:
     if not _TONES.isdisjoint(unicodedata.normalize("NFD", "".join((*a, *b)))):
         return False
     mine, theirs = all(map(_unmarked, a)), all(map(_unmarked, b))
+    mine = mine and not (theirs and "".join(b).isascii())  # of two with 'ñ' alone, the one without
     spelt = "ñ" in "".join(a if mine else b)
     if not (mine or theirs) or any(_bare(x, spelt) != _bare(y, spelt) for _, x, y in left):
         return False
