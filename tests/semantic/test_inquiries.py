@@ -28,6 +28,9 @@ from cachelayer.semantic.guards.permissions import permissions
     ("Is it allowed to camp in the park?", "Where in the park do people camp?"),
     ("Is migraine hereditary?", "What is a migraine?"),
     ("do gantt charts work", "what are gantt charts"),
+    ("How often should I water basil?", "How much should I water basil?"),
+    ("How many times a day do I feed a kitten of 8 weeks?", "How much do I feed an 8 week old kitten?"),
+    ("How frequently does a car need oil?", "how much oil does the car need"),
     ("Is the new gym any good?", "Where is the new gym?"),
     ("are your labs old", "where are your labs"),
 )

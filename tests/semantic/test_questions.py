@@ -5,6 +5,7 @@ from __future__ import annotations
 from apart import apart
 from pairs import pairs
 
+from cachelayer.semantic.guards.inquiries import inquiries
 from cachelayer.semantic.guards.plain import antonyms, question
 from cachelayer.semantic.text.signature import signature
 
@@ -23,9 +24,20 @@ from cachelayer.semantic.text.signature import signature
     ("what's the rent of a barge", "how much is the rent of a barge"),
     ("what is the distance to the moon", "how far is the moon"),
     ("how much salt does it need", "how many grams of salt does it need"),
+    ("how many times a day do I feed it", "how often do I feed it"),
+    ("how frequently is it emptied", "how often is it emptied"),
 )
 def test_one_question_is_asked_in_several_ways(one: str, other: str) -> None:
     assert signature(one).question == signature(other).question
+
+
+@pairs(
+    ("number of users who signed up in May", "how many users signed up in May"),
+    ("the count of tickets which were closed", "how many tickets were closed"),
+    ("employees whose contract ends in May", "when do contracts of employees end in May"),
+)
+def test_what_relates_to_several_things_asks_for_nobody(one: str, other: str) -> None:
+    assert not apart(question, one, other) and not apart(inquiries, one, other)
 
 
 @pairs(

@@ -8,6 +8,7 @@ One more: 'Who wrote Hamlet?' / 'Who wrote Hamlet? When?', 'When do you open?' /
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..text.lexemes import PREPOSITIONS
@@ -16,7 +17,9 @@ from .permissions import matter
 
 MEASURED: Final = {
     "how long": frozenset(("long", "longer", "quick", "quickly", "fast", "soon", "time")),
-    "how often": frozenset(("often", "frequently", "regularly", "every", "daily", "weekly", "monthly")),
+    "how often": frozenset(
+        ("often", "many", "times", "frequently", "regularly", "every", "daily", "weekly", "monthly")
+    ),
     "how far": frozenset(("far", "near", "close")),
     "how old": frozenset(("old", "age")),
     "how many": frozenset(("many", "much", "limit", "limited", "maximum", "minimum", "enough", "several")),
@@ -26,6 +29,9 @@ MEASURED: Final = {
     ),
 }
 """What measures tell, and with which words one may ask for them by yes or no: 'Does it take long?'."""
+_RATED: Final = frozenset("times per daily weekly monthly every each once twice".split())
+_SPANS: Final = frozenset("hour day week month year".split())
+"""With one of these, or 'a' before one, one may ask how much in place of how often."""
 _REASON, _MOMENT = "why", "when"
 _UNLIKE_WHO: Final = frozenset((_MOMENT, *MEASURED))
 _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *MEASURED))
@@ -99,6 +105,8 @@ def _alone(words: tuple[str, ...]) -> set[str]:
 def _apart(one: Signature, other: Signature) -> bool:
     if one.question == "who":
         return other.question in _UNLIKE_WHO and _single(one) and _single(other)
+    if one.question == "how often":
+        return other.words[:2] == ("how", "much") and not _rated(other)
     if one.question == _REASON:
         return other.question in _OTHERS and _single(one) and _single(other)
     if one.question != "yesno" or not QUESTION_WORDS.isdisjoint(one.vocabulary):
@@ -118,6 +126,13 @@ def _apart(one: Signature, other: Signature) -> bool:
             return True
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in MEASURED and MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _rated(s: Signature) -> bool:
+    """'How much exercise do I need a week?'."""
+    return not _RATED.isdisjoint(s.vocabulary) or any(
+        a == "a" and span in _SPANS for a, span in pairwise(s.words)
+    )
 
 
 def _weighing(s: Signature) -> bool:

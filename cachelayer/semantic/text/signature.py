@@ -74,7 +74,9 @@ class Signature:
             return
 
 
-_MEASURES: Final = {w: f"how {w}" for w in ("many", "much", "long", "far", "old", "often", "big")}
+_MEASURES: Final = {w: f"how {w}" for w in ("many", "much", "long", "far", "old", "often", "big")} | {
+    "frequently": "how often"
+}
 _HOW: Final = ("how", "how's")
 _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
@@ -95,9 +97,15 @@ _NAMED: Final = _NOUNS | _TOLD
 _DEFINITE: Final = frozenset("the my your our his her their this that its".split())
 _NO_NOUNS: Final = _YES_NO.union(("one", "ones", "of", "way"))
 _PRICED: Final = frozenset("is are was were do does did would will".split())
+_RELATIVE: Final = ("who", "whose", "which")
 QUESTION_WORDS: Final = frozenset(_WH)
 ASKING: Final = _YES_NO.union(_WH)
 """Words that may begin a question."""
+
+
+def several(word: str) -> bool:
+    """Whether it is a noun in the plural, by its ending."""
+    return word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is", "'s"))
 
 
 def asks(words: Sequence[str]) -> bool:
@@ -106,18 +114,23 @@ def asks(words: Sequence[str]) -> bool:
 
 
 def _question(words: list[str], text: str) -> str:
+    relative = False
     for i, word in enumerate(words[:6]):
-        if word in _WH:
+        if i and word in _RELATIVE and several(words[i - 1]):
+            relative = True  # 'users who signed up'
+        elif word in _WH:
             after = words[i + 1 : i + 8]
             return _of_how(after) if word in _HOW else _of_what(_WH[word], after)
     if words and words[0] in _YES_NO:
         return "yesno"
-    return "other" if text.rstrip().endswith("?") else ""
+    return "other" if relative or text.rstrip().endswith("?") else ""
 
 
 def _of_how(after: list[str]) -> str:
     """'How much is it' asks for a price, 'how much salt' is 'how many grains'."""
     asked = _MEASURES.get(after[0], "how") if after else "how"
+    if asked == "how many" and after[1:2] == ["times"]:
+        return "how often"
     if asked == "how much" and not _PRICED.isdisjoint(after[1:2]) and after[2:3] != ["there"]:
         return "price"
     return "how many" if asked == "how much" else asked
