@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..text.lexemes import stem
+from ..text.lexemes import PREPOSITIONS, stem
 from ..text.lexicon import FUNCTION_WORDS
 from ..text.signature import Signature
 from .doers import EVEN
@@ -21,6 +21,7 @@ _THEM: Final = frozenset(
 )
 _BESIDE: Final = _ME.union("me my mine us our ours myself i'm i've i'd i'll".split())
 """Words by which a text speaks of who asks."""
+_MINE: Final = frozenset(("me", "my", "us", "our"))
 _PASSIVE: Final = frozenset("am is are was were be been being get got".split())
 _ABLE: Final = frozenset("allowed able permitted required going".split())
 _SKIPPED: Final = _PASSIVE.union(
@@ -29,6 +30,7 @@ _SKIPPED: Final = _PASSIVE.union(
     really even then else to""".split(),
 )
 """What may stand between who acts and the verb."""
+_NO_DEEDS: Final = FUNCTION_WORDS.difference(("tell", "show", "help", "give"))
 _OFFERS: Final = frozenset(("do", "will", "would"))
 _LEAVE: Final = frozenset(("can", "could", "may"))
 _EITHER: Final = frozenset(map(stem, "rent lease hire exchange have get need want eat".split()))
@@ -45,15 +47,24 @@ def _exchanged(mine: Signature, theirs: Signature) -> bool:
     'can my wife use my card?'."""
     if len(mine.stems ^ theirs.stems) > 1 or mine.content == theirs.content:
         return False
-    if _ME.isdisjoint(mine.vocabulary) or not _ME.isdisjoint(theirs.vocabulary):
+    if _ME.isdisjoint(mine.vocabulary):
         return False
     if "by" in mine.vocabulary or "by" in theirs.vocabulary:
         return False
-    deeds = _deeds(mine, _ME, _THEM) - EVEN
+    deeds = _deeds(mine, _ME, _THEM) - frozenset(_done(theirs.words, _ME)) - EVEN
+    alone = _ME.isdisjoint(theirs.vocabulary)
     return any(
-        deed in deeds and who in _done_to(mine.words, deed) and not _BESIDE.isdisjoint(theirs.words[at:])
+        deed in deeds and who in _done_to(mine.words, deed) and _to_me(theirs.words, at, anywhere=alone)
         for who, deed, at in _acting(theirs)
     )
+
+
+def _to_me(words: Sequence[str], at: int, *, anywhere: bool) -> bool:
+    """Whether who asks is named behind what is done there; right behind it, if I do something else in that text."""
+    if anywhere:
+        return not _BESIDE.isdisjoint(words[at:])
+    linked = words[at + 1 : at + 2] != ("of",) and not PREPOSITIONS.isdisjoint(words[at + 1 : at + 2])
+    return not _MINE.isdisjoint(words[at + 1 + linked : at + 2 + linked])
 
 
 def _acting(s: Signature) -> Iterator[tuple[str, str, int]]:
@@ -96,10 +107,18 @@ def _done(words: Sequence[str], who: frozenset[str]) -> Iterator[str]:
     for i, word in enumerate(words):
         if word not in who or words[i + 1 : i + 2] == ("to",):
             continue
-        at = next((k for k in range(i + 1, len(words)) if not _skipped(words[k])), 0)
+        asked = i > 0 and words[i - 1] == "do"  # 'do I need to call'; 'I need to call' is a wish
+        at = next(
+            (
+                k
+                for k in range(i + 1, len(words))
+                if not (_skipped(words[k]) or (asked and words[k] == "need"))
+            ),
+            0,
+        )
         between = words[max(i - 1, 0) : at]
         passive = not _PASSIVE.isdisjoint(between) and _ABLE.isdisjoint(between)
-        if at and not passive and words[at] not in FUNCTION_WORDS:
+        if at and not passive and words[at] not in _NO_DEEDS:
             yield stem(words[at])
 
 
