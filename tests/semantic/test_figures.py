@@ -13,6 +13,7 @@ from cachelayer.semantic.guards.relations import relations
     ("total sales by region in 2023", "average sales by region in 2023"),
     ("what is the average rent in Berlin", "what is the maximum rent in Berlin"),
     ("revenue by month", "cumulative revenue by month"),
+    ("which formula sums column B?", "a formula that counts column B"),
     ("how long does a trip take", "what is the average time of a trip"),
     ("how many people live in South Dakota", "what is the population density of South Dakota"),
     ("give me the cities in Texas", "what are the major cities in Texas"),

@@ -21,6 +21,8 @@ from cachelayer.semantic.text.signature import signature
     ("Can I cancel by email?", "Is it possible to send the cancellation via letter?"),
     ("How much is a new clutch?", "What does it cost to replace the battery of my car?"),
     ("a gift for my brother's birthday", "What should I give my sisters?"),
+    ("what does a ticket cost for an adult?", "how much do children pay for a ticket?"),
+    ("vacuum the living room", "clean the bedroom with the vacuum"),
 )
 def test_another_member_of_a_kind_is_another_question(one: str, other: str):
     assert apart(kinds, one, other)

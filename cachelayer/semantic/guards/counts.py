@@ -11,7 +11,7 @@ from typing import Final
 
 from ..text.lexemes import stem
 from ..text.lexicon import AUXILIARIES
-from ..text.signature import Signature
+from ..text.signature import Signature, several
 from .targets import COUNTING, LIGHT, MEASURED, PEOPLE, POPULATION, WHAT, phrase
 
 _COUNTS: Final = (("how", "many"), ("number", "of"))
@@ -48,4 +48,7 @@ def _chosen(words: tuple[str, ...]) -> str:
 def _count(words: tuple[str, ...]) -> frozenset[str]:
     """Stems of what is counted; none where nothing is."""
     at = next((i for i, pair in enumerate(pairwise(words[:_EARLY])) if pair in _COUNTS), None)
-    return frozenset() if at is None else phrase(words, at + 2)
+    if at is None:
+        return frozenset()
+    end = next((i for i in range(at + 2, len(words)) if several(words[i])), len(words))
+    return phrase(words[: end + 1], at + 2)  # 'the number of goals she scored'

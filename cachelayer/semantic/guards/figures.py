@@ -19,8 +19,8 @@ from ..text.signature import Signature
 from .persons import PEOPLE
 
 _MADE: Final = lx.by_first(
-    """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|number count many|
-    percentage percent proportion"""
+    """total sum sums|average avg|median|maximum max highest largest|minimum min lowest smallest|number count counts
+    many|percentage percent proportion"""
 )
 """How a figure is made of many, by the first word of that meaning."""
 _OTHERWISE: Final = {

@@ -47,10 +47,12 @@ _KINDS: Final = """
     shirt / shoe / jacket coat / trousers jeans pants / hat / sock / glove / skirt / sweater / scarf
     boot / sandal / sneaker / slipper
     sofa couch / bed / table / chair / desk / wardrobe / mattress / bookshelf / carpet / curtain
-    bathroom / kitchen / bedroom / balcony / garage / basement / attic / garden / terrace / hallway
+    bathroom / kitchen / bedroom / living_room / dining_room / balcony / garage / basement / attic / garden /
+        terrace / hallway
     roof / window / floor / door / ceiling / chimney / gutter / faucet tap / toilet / sink / bathtub / shower
     doctor physician / nurse / teacher / lawyer attorney / plumber / electrician / dentist / pilot / accountant /
         pharmacist / firefighter / veterinarian vet / chef / journalist / carpenter / psychologist
+    adult grown-up grownup / child children kid infant baby toddler
     student / senior pensioner retiree / veteran / teacher / nurse / employee / toddler / teenager / tourist
     passport / license licence / visa / diploma / receipt / invoice
     wood wooden timber / metal / plastic / glass / leather / cotton / concrete / ceramic / wool / rubber / silk /

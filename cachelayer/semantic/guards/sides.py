@@ -23,6 +23,7 @@ _AXES: Final = tuple(
         "north northern / south southern / east eastern / west western",
         "width wide / height tall / depth deep / length",
         "greatest highest largest biggest / fewest lowest smallest",
+        "maximum max maximal at-most / minimum min minimal at-least",
     )
 )
 _PHRASES: Final = {
@@ -36,12 +37,14 @@ _PHRASES: Final = {
         "until-what": "until what,until when,till what,till when,by when",
         "last-day": "last day",
         "gone-away": "left us,left the,left our,left my,left in",
+        "at-most": "at most",
+        "at-least": "at least",
     }.items()
     for said in forms.split(",")
 }
 _POLES: Final = frozenset(word for axis in _AXES for pole in axis for word in pole)
 _BEING: Final = frozenset("is are was were be".split())
-_HINTS: Final = _POLES.union("kick kicks kicked effect over out until till by last left".split())
+_HINTS: Final = _POLES.union("kick kicks kicked effect over out until till by last left most least".split())
 
 _LENGTHS: Final = frozenset("inch inches cm mm m meter meters metre metres foot feet ft yard yards".split())
 _EXTENTS: Final = {

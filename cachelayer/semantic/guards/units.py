@@ -7,6 +7,7 @@ compared here; numbers with their units are compared as numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
@@ -31,6 +32,8 @@ _RIVALS: Final = {
     for unit in _UNITS.values()
 }
 _WORDS: Final = frozenset(_UNITS)
+_DAYS: Final = frozenset(("day", "days"))
+_AT_WORK: Final = frozenset(("working", "business", "trading"))
 _NUMBERS: Final = frozenset(lx.CARDINALS).union(lx.MULTIPLIERS)
 _RATES: Final = {
     "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year",
@@ -46,8 +49,15 @@ def units(a: Signature, b: Signature) -> bool:
         return True
     if _WORDS.isdisjoint(a.vocabulary) or _WORDS.isdisjoint(b.vocabulary):
         return False
+    if not (_DAYS.isdisjoint(a.vocabulary) or _DAYS.isdisjoint(b.vocabulary)) and _working(a) != _working(b):
+        return True
     mine, theirs = frozenset(_asked(a.words)) - _named(b), frozenset(_asked(b.words)) - _named(a)
     return any(not theirs.isdisjoint(_RIVALS[unit]) for unit in mine)
+
+
+def _working(s: Signature) -> bool:
+    """'Working days', 'business days'."""
+    return any(before in _AT_WORK and day in _DAYS for before, day in pairwise(s.words))
 
 
 def _asked(words: tuple[str, ...]) -> Iterator[str]:

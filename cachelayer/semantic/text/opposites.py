@@ -78,7 +78,7 @@ _PAIRS: Final = """
     attacker/victim uplink/downlink inhibitor/promoter agonist/antagonist hypoglycemia/hyperglycemia
     hypothyroidism/hyperthyroidism hypotension/hypertension hypothermia/hyperthermia systolic/diastolic vein/artery
     veins/arteries chronic/acute obese/underweight vegetarian/carnivore vegan/vegetarian first/final first/latest
-    total/single overall/single altogether/single within/beyond before/once earliest/latest soonest/latest
+    total/single overall/single altogether/single within/beyond before/once earliest/latest soonest/latest front/rear
 """
 _VERBS: Final = """
     start/finish begin/finish start/end enable/disable activate/deactivate open/close start/stop begin/end lock/unlock
