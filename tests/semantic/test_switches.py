@@ -1,11 +1,11 @@
-"""On is not off, wherever these words stand; 'on' and 'off' that switch nothing say nothing."""
+"""On is not off, up is not down, and to a number not by it, wherever these words stand."""
 
 from __future__ import annotations
 
 import pytest
 
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.guards.switches import switches
+from cachelayer.semantic.guards.switches import levels, switches
 from cachelayer.semantic.text.signature import signature
 
 OTHER = [
@@ -31,3 +31,34 @@ def test_on_and_off_are_two_answers(a: str, b: str) -> None:
 def test_what_is_not_switched_is_neither_on_nor_off(a: str, b: str) -> None:
     one, other = signature(a), signature(b)
     assert not switches(one, other) and not switches(other, one)
+
+
+LEVELS = [
+    ("lower the volume to 20", "turn the volume up to 20"),
+    ("can you lower my limit", "how do I increase my limit"),
+    ("dim the bedroom lights to 30%", "brighten the lights in the bedroom to 30%"),
+    ("make it louder", "turn the music down"),
+    ("lower the volume to 20", "turn the volume down by 20"),
+    ("raise the price to 15 euros", "increase the price by fifteen euros"),
+    ("reduce the font by two points", "set the font size to two points"),
+]
+ONE = [
+    ("turn the volume down to 20", "lower the volume to 20"),
+    ("how do I get a lower rate", "how can I boost my rate"),
+    ("increase the limit from 10 to 20", "raise the limit to 20 from 10"),
+    ("move the call to 5 pm", "move the call by 5 pm"),
+    ("move it by 3 to 5", "move it up by 3 and to 5"),
+    ("turn it up and down again", "turn it down"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), LEVELS)
+def test_up_is_not_down_nor_by_a_number_to_it(a: str, b: str) -> None:
+    one, other = signature(a), signature(b)
+    assert levels(one, other) and levels(other, one) and relations(one, other)
+
+
+@pytest.mark.parametrize(("a", "b"), ONE)
+def test_what_goes_the_same_way_or_nowhere_is_not_told_apart(a: str, b: str) -> None:
+    one, other = signature(a), signature(b)
+    assert not levels(one, other) and not levels(other, one)

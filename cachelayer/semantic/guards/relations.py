@@ -25,7 +25,7 @@ from .counts import counts
 from .deeds import deeds, talks
 from .demands import demands, languages
 from .diets import diets
-from .doers import doers, heads
+from .doers import EVEN, doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
 from .facets import facets
 from .figures import figures
@@ -51,7 +51,7 @@ from .sides import sides
 from .statements import statements
 from .sums import sums
 from .superlatives import superlatives
-from .switches import switches
+from .switches import levels, switches
 from .targets import targets
 from .tenses import rooted, tenses, wishes
 from .thresholds import thresholds
@@ -236,7 +236,7 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
     for i, word in enumerate(words):
         if word in _SUBJECTS:
             at = next((k for k in range(i + 1, len(words)) if words[k] not in _HELPING), 0)
-            if at and words[at] not in lx.FUNCTION_WORDS:
+            if at and words[at] not in lx.FUNCTION_WORDS and stem(words[at]) not in EVEN:
                 between = words[max(i - 1, 0) : at]
                 passive = not _BEING.isdisjoint(between) and not words[at].endswith("ing")
                 passive = passive or ("get" in between and words[at].endswith("ed"))
@@ -251,7 +251,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, comparisons, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
     agents, furthered, figures, facets, pointing, sums, reports, kinds, voices, diets, payers, letters, stances,
-    superlatives, switches, replacements, belongings, wholes,
+    superlatives, switches, levels, replacements, belongings, wholes,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
