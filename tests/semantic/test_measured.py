@@ -13,6 +13,9 @@ OTHER = [
     ("add 10 dollars to the taxi budget", "please increase the clothing budget by 10 dollars"),
     ("increase the pizza timer by 2 hours", "could you add 2 hours to the kitchen timer"),
     ("order 3 boxes of pens", "send me 3 boxes of paper"),
+    ("how many grams is 2 cups of flour", "convert two cups of sugar to grams"),
+    ("protein in 200 g of tofu", "how much protein do 200 grams of beans have"),
+    ("how much does 1 liter of petrol weigh", "the weight of 1 litre of honey"),
 ]
 SAME = [
     ("increase pizza timer by 5 minutes", "add 5 minutes to the pizza timer"),
@@ -23,6 +26,8 @@ SAME = [
     ("turn the radio down to 3", "lower the radio to 3 please"),
     ("how do I add 5 minutes to the pizza timer", "can I extend the timer in the kitchen by 5 minutes"),
     ("meetings of 3 hours", "appointments that take 3 hours"),
+    ("are ten days of leave paid", "do I get paid for ten days of vacation"),
+    ("price of 5 kg of beef", "what does 5 kg of meat cost"),
     ("find bricks 3 inches wide", "select blocks with a width of 3 inches"),
     ("add milk to the list of the kitchen", "put pizza on the shopping list"),
 ]

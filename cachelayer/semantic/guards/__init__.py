@@ -46,7 +46,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   statements      long statements with other words
   sums            15% of 80 / 80 plus 15%
   superlatives    the largest / the oldest
-  switches        on / off, wherever they stand
+  switches        on / off, up / down, by / to a number, wherever they stand
   targets         what one asks for, the other mentions or counts
   tenses          when it happens
   thresholds      at least / more than / just as many, before / in 2004
@@ -57,8 +57,8 @@ Asked by the verifier alone, under names of their own:
 slots           'slot': long texts that differ in one place
 courses         'relations': source and destination exchanged, however worded
 strangers       'strangers': a rare word in the place of another
-measured        'relations': orders of one amount, done to other things
-modifiers       'relations': adult tickets / group tickets
+measured        'relations': one amount of other things
+modifiers       'relations': adult tickets / group tickets, rent or buy / rent or lease
 mentions        'mention': what is shown as an example
 called          'names': a thing / its name
 orders          'orders': orders to whoever answers

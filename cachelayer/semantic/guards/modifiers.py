@@ -1,4 +1,5 @@
-"""Guard: one thing of each text is of another sort, by the word before it: 'adult ticket' / 'group ticket'.
+"""Guards: one thing of each text is of another sort, by the word before it, 'adult ticket' / 'group ticket', or another
+is weighed against it: 'rent or buy' / 'rent or lease'.
 
 'How much is the annual fee' / 'what does the entrance fee come to', however the rest is worded. Of two sorts of one
 thing the vectors are near, and so is all else that is said of them.
@@ -13,7 +14,7 @@ from typing import Final
 from ..text.lexemes import POSSESSORS, PREPOSITIONS, stem
 from ..text.lexicon import FUNCTION_WORDS
 from ..text.reading import Reading
-from ..text.words import OPPOSITE, OTHER, SIBLING, Words, slip
+from ..text.words import APART, OPPOSITE, Words, slip
 from .searches import IDLE
 
 _NEAR: Final = 0.45
@@ -26,7 +27,11 @@ _VAGUE: Final = IDLE.union(
     map(stem, "own last recent next first separate second single whole actual certain entire full".split())
 )
 """What is said of a thing without making another of it."""
-_APART: Final = (OPPOSITE, OTHER, SIBLING)
+_DENYING: Final = frozenset(("less", "least"))
+_PASSING: Final = frozenset("new old good bad big small".split())
+"""What may be said of either by the way: 'change my old password' sets a new one."""
+_FAR: Final = 0.55
+"""The same of words that are weighed against others."""
 
 
 def modifiers(a: Reading, b: Reading, table: Words) -> bool:
@@ -37,11 +42,45 @@ def modifiers(a: Reading, b: Reading, table: Words) -> bool:
         return False
     theirs = _sorts(b, a)
     apart = any(
-        _own(x, b, table) and any(not slip(x, y) and _own(y, a, table) for y in theirs.get(thing, ()))
+        _opposed(x, y, table) or (not slip(x, y) and _own(x, b, table, _NEAR) and _own(y, a, table, _NEAR))
         for thing, sorts in mine.items()
         for x in sorts
+        for y in theirs.get(thing, ())
     )
     return apart and not a.says(b)
+
+
+def alternatives(a: Reading, b: Reading, table: Words) -> bool:
+    """Each weighs something against another thing, which is not what the other text weighs."""
+    if "or" not in a.signature.vocabulary or "or" not in b.signature.vocabulary:
+        return False
+    mine, theirs = _weighed(a), _weighed(b)
+    known, said = a.signature.stems, b.signature.stems
+    lone, other = ([w for w in x if stem(w) not in y] for x, y in ((mine, said), (theirs, known)))
+    if len(lone) == len(other) == 1 and not {*map(stem, mine)}.isdisjoint(map(stem, theirs)):
+        return table.unlike(lone[0], other[0], _FAR) and not a.says(b)
+    if lone != mine or other != theirs:
+        return False
+    return any(
+        not slip(x, y) and _own(x, b, table, _FAR) and _own(y, a, table, _FAR) for x in mine for y in theirs
+    )
+
+
+def _weighed(r: Reading) -> list[str]:
+    """The words on either side of the only 'or'."""
+    words = r.signature.words
+    if words.count("or") > 1:
+        return []
+    at = words.index("or")
+    sides = (words[at - 1 :: -1] if at else (), words[at + 1 :])
+    named = (
+        next((w for w in side if w not in FUNCTION_WORDS and w not in PREPOSITIONS), "") for side in sides
+    )
+    return [word for word in named if word.isalpha()]
+
+
+def _opposed(x: str, y: str, table: Words) -> bool:
+    return x not in _PASSING and y not in _PASSING and table.relation(x, y) == OPPOSITE
 
 
 def _sorts(r: Reading, other: Reading) -> Mapping[str, list[str]]:
@@ -51,7 +90,7 @@ def _sorts(r: Reading, other: Reading) -> Mapping[str, list[str]]:
     for before, sort, thing in zip(("a", *words), words, words[1:], strict=False):
         if sort in FUNCTION_WORDS or thing in FUNCTION_WORDS or stem(thing) not in known:
             continue
-        if before in FUNCTION_WORDS and before not in _BEFORE:
+        if before in _DENYING or (before in FUNCTION_WORDS and before not in _BEFORE):
             continue
         root = stem(sort)
         if root not in known and root not in _VAGUE and sort.isalpha():
@@ -59,11 +98,9 @@ def _sorts(r: Reading, other: Reading) -> Mapping[str, list[str]]:
     return found
 
 
-def _own(word: str, other: Reading, table: Words) -> bool:
+def _own(word: str, other: Reading, table: Words, far: float) -> bool:
     at = table.ids.get(word)
     if at is None:
         return False
     near = table.vectors((at,)) @ other.vectors.T
-    return float(near.max(initial=0.0)) < _NEAR and all(
-        table.relation(word, x) in _APART for x in other.content
-    )
+    return float(near.max(initial=0.0)) < far and all(table.relation(word, x) in APART for x in other.content)

@@ -22,7 +22,7 @@ from ..guards.called import called
 from ..guards.courses import courses
 from ..guards.measured import measured
 from ..guards.mentions import mentions
-from ..guards.modifiers import modifiers
+from ..guards.modifiers import alternatives, modifiers
 from ..guards.orders import orders, speaking
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations, requests
@@ -279,7 +279,7 @@ def late(a: Reading, b: Reading, table: Words, *, scene: bool = False) -> str:
         return "mention"
     if called(a, b):
         return "names"
-    if measured(a, b, table) or modifiers(a, b, table):
+    if measured(a, b, table) or modifiers(a, b, table) or alternatives(a, b, table):
         return "relations"
     return "orders" if (speaking(a, b) if scene else orders(a, b)) else ""
 

@@ -22,6 +22,8 @@ Floats = NDArray[np.float32]
 SAME, KIN, OPPOSITE, KIND, SIBLING, SLIP, OTHER = range(7)
 """Relations: a shared sense; derived from one another; opposites; one is a kind of the other; two of a kind; a slip of
 the pen; nothing known."""
+APART: Final = (OPPOSITE, OTHER, SIBLING)
+"""Relations of words of which one may not say what the other does."""
 
 
 class Words:
@@ -71,6 +73,15 @@ class Words:
         if not senses_a.isdisjoint(kinds_b) or not senses_b.isdisjoint(kinds_a):
             return KIND
         return OTHER if kinds_a.isdisjoint(kinds_b) else SIBLING
+
+    def unlike(self, a: str, b: str, near: float) -> bool:
+        """Whether two words of the table say two things: opposites, or no synonyms of a cosine below `near`."""
+        if a not in self.ids or b not in self.ids or slip(a, b):
+            return False
+        if (relation := self.relation(a, b)) not in APART:
+            return False
+        one, other = self.vectors((self.ids[a], self.ids[b]))
+        return relation == OPPOSITE or float(one @ other) < near
 
     def _mean(self, at: int) -> _Meaning:
         if len(self._meanings) > 20_000:
