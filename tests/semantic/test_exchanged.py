@@ -22,6 +22,8 @@ from cachelayer.semantic.text.lexemes import stem
     ("use rum instead of wine", "should I take wine rather than rum?"),
     ("Swap the red tile for the blue tile", "Can the blue tile be swapped for the red tile?"),
     ("substitute yogurt for cream", "substitute yogurt with cream"),
+    ("What's a good substitute for buttermilk?", "What can I substitute buttermilk for?"),
+    ("what can replace oil in a marinade?", "what can I replace with oil in a marinade?"),
 )
 def test_what_goes_is_not_what_comes_in_its_place(one: str, other: str) -> None:
     assert apart(replacements, one, other)
@@ -33,6 +35,9 @@ def test_what_goes_is_not_what_comes_in_its_place(one: str, other: str) -> None:
     ("use rum instead of wine", "should I take rum rather than wine?"),
     ("substitute yogurt for cream", "can yogurt replace cream?"),
     ("How do I replace a tyre?", "What do I need to replace tyres?"),
+    ("How do I replace the battery?", "how is the battery replaced?"),
+    ("What's a good substitute for buttermilk?", "what can I use instead of buttermilk?"),
+    ("What can I substitute for buttermilk?", "what could replace buttermilk?"),
 )
 def test_the_same_replacement_in_other_words_is_one(one: str, other: str) -> None:
     assert not apart(replacements, one, other)

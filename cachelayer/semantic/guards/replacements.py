@@ -31,9 +31,16 @@ def replacements(a: Signature, b: Signature) -> bool:
         return False
     mine = list(_changes(a.words))
     return bool(mine) and any(
-        goes & came - comes - went and comes & went - goes - came
+        _exchanged(goes - comes, comes - goes, went - came, came - went)
         for goes, comes in mine
         for went, came in _changes(b.words)
+    )
+
+
+def _exchanged(goes: Things, comes: Things, went: Things, came: Things) -> bool:
+    """Of each pair one may be what is asked for: 'What can I replace butter with?' / 'What can butter replace?'."""
+    return bool(
+        (goes & came and (comes & went or not (comes and went))) or (comes & went and not (goes and came))
     )
 
 
@@ -55,6 +62,8 @@ def _changes(words: Sequence[str]) -> Iterator[tuple[Things, Things]]:
                 yield (other, thing) if (deed, link) == (_SUBSTITUTE, "for") else (thing, other)
             elif deed == _REPLACE:
                 yield thing, _before(words, at)
+            elif deed == _SUBSTITUTE and link == "for":
+                yield frozenset(), thing  # 'what can I substitute it for'
 
 
 def _behind(words: Sequence[str], at: int) -> tuple[Things, int]:
