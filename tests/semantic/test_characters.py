@@ -38,6 +38,7 @@ def test_the_same_request_by_another_keyboard(text: str):
         ("180\xbaC and 5\u2103", "180\xb0C and 5\xb0C"),
         ("1\xa0000\xa0000 euros", "1000000 euros"),
         ("o\ufb03ce \ufb01le", "office file"),
+        ("5 \xb5g", "5 \u03bcg"),
         ("請問訂單\uff14\uff17？", "請問訂單47？"),
     ],
 )

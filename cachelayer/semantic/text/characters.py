@@ -36,7 +36,7 @@ _WIDE: Final = {
     0xFEE0 + c: c for c in (*b"0123456789%", *range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1))
 }
 _LIGATURES: Final = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
-_DASHES: Final = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0x2103: "\xb0C", 0x2109: "\xb0F"}
+_DASHES: Final = {0x2010: "-", 0x2011: "-", 0x2212: "-", 0xB5: "\u03bc", 0x2103: "\xb0C", 0x2109: "\xb0F"}
 _TABLE: Final = _GONE | _WIDE | _LIGATURES | _DASHES
 _ANY: Final = re.compile(
     "[" + "".join(map(re.escape, map(chr, _TABLE))) + "\xa0\xba\u2007\u2009\u202f\u2013\u3000]"

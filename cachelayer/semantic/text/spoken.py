@@ -34,6 +34,33 @@ _NUMBERED: Final = re.compile(
     r"(?:\.|(?=\s*(?:[#:]?\s*\d|\?|$)))",
     re.IGNORECASE,
 )
+_DIGITS: Final = {
+    word: str(i) for i, word in enumerate("zero one two three four five six seven eight nine".split())
+} | {"oh": "0"}
+_DIGIT: Final = "|".join(_DIGITS)
+_TEENS: Final = {
+    word: str(i)
+    for i, word in enumerate(
+        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(), start=10
+    )
+}
+_TENS: Final = {word: str(i) for i, word in enumerate("twenty thirty forty fifty".split(), start=2)}
+_HALF_DAY: Final = re.compile(
+    rf"(\d|\b(?:{'|'.join((*_COUNTS, *_TEENS, *_TENS))})) ([ap])(?:\.m\b\.?| ?m\b)", re.IGNORECASE
+)
+"""'7 p.m.', 'seven p m'."""
+_TOLD: Final = re.compile(
+    rf"\b({_COUNT}) (?:(?:oh|o|0) (?P<few>{_DIGIT})|(?P<teen>{'|'.join(_TEENS)})"
+    rf"|(?P<tens>{'|'.join(_TENS)})(?:[ -](?P<ones>{_DIGIT}))?|(?P<figures>[0-5]\d)) (?=[ap]m\b)",
+    re.IGNORECASE,
+)
+"""'Six fifteen pm', 'seven oh five am', '6 30 pm'."""
+_NAMING: Final = re.compile(
+    r"\b(?:number|account|card|pin|code|order|ending|ends|id|phone|flight|ticket|case|invoice|policy|reference|zip)\b",
+    re.IGNORECASE,
+)
+_SPELLED_OUT: Final = re.compile(rf"\b(?:{_DIGIT})(?: (?:{_DIGIT})){{3,}}\b", re.IGNORECASE)
+"""'Four two seven one'."""
 _FACTORS: Final = re.compile(r"\b(?:two|2)[- ]factor +auth(?:entication)?\b", re.IGNORECASE)
 _WITH: Final = re.compile(r"\bw/(?= )")
 _HOW_TO: Final = re.compile(r"\b(how) 2 (?=[a-z])", re.IGNORECASE)
@@ -45,6 +72,10 @@ def joined(text: str) -> str:
         text = _CLOCK.sub(_clock, text)
     if "alf" in text:
         text = _HALF.sub(_half, _AND_A_HALF.sub(_and_a_half, text))
+    if _HALF_DAY.search(text):
+        text = _TOLD.sub(_told, _HALF_DAY.sub(r"\1 \2m", text))
+    if _SPELLED_OUT.search(text) and _NAMING.search(text):
+        text = _SPELLED_OUT.sub(_spelled_out, text)
     if "w/ " in text:
         text = _WITH.sub("with", text)
     if " no" in text or " No" in text:
@@ -66,6 +97,21 @@ def _clock(found: re.Match[str]) -> str:
         return found[0]
     many = _MINUTES.get(said) or int(said)
     return f"{hour}:{many:02}" if side in ("past", "after") else f"{(hour - 2) % 12 + 1}:{60 - many:02}"
+
+
+def _told(found: re.Match[str]) -> str:
+    if found["few"]:
+        minutes = "0" + _DIGITS[found["few"].lower()]
+    elif found["teen"]:
+        minutes = _TEENS[found["teen"].lower()]
+    else:
+        tens = found["tens"]
+        minutes = found["figures"] or _TENS[tens.lower()] + _DIGITS[(found["ones"] or "zero").lower()]
+    return f"{_count(found[1])}:{minutes} "
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return "".join(_DIGITS[word.lower()] for word in found[0].split())
 
 
 def _half(found: re.Match[str]) -> str:
