@@ -106,7 +106,7 @@ async def test_the_rights_that_the_doctor_names_are_enough(own_server, open_stor
     assert lease is not None
     await lease.release()
     await store.invalidate(tags=["t"])
-    assert (await store.erase(tags=["t"])).removed == 1 and await store.delete([record("b").key]) == 0
+    assert await store.erase(tags=["t"]) == 1 and await store.delete([record("b").key]) == 0
 
 
 async def test_the_rights_that_the_doctor_names_are_enough_on_a_cluster(cluster, open_store):

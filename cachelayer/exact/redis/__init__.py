@@ -31,9 +31,8 @@ doctor, rights  what is wrong with a Redis; what its user may not do
 from __future__ import annotations
 
 from .doctor import Finding
-from .erase import Erased
 from .lease import RedisLease
 from .news import Changed
 from .store import RedisStore
 
-__all__ = ["Changed", "Erased", "Finding", "RedisLease", "RedisStore"]
+__all__ = ["Changed", "Finding", "RedisLease", "RedisStore"]

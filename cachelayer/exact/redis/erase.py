@@ -5,8 +5,7 @@ What lies beside an entry goes with it, and where the server evicted the entry a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from .calls import checked, other_type
@@ -23,24 +22,18 @@ HEAD = HEADER.size + 32 * DEP
 PASSES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """How far an erasure is."""
-
-    scanned: int = 0
-    removed: int = 0
-    done: bool = False
-
-
 class Eraser:
-    """One erasure. `progress` is told after each step."""
+    """One erasure."""
 
-    def __init__(self, names: Names, lane: Lane, progress: Callable[[Erased], None] | None) -> None:
-        self._names, self._lane, self._progress = names, lane, progress
-        self._scanned = self._removed = 0
+    def __init__(self, names: Names, lane: Lane) -> None:
+        self._names, self._lane = names, lane
+        self._removed = 0
 
-    async def run(self, tags: Sequence[str], scopes: Sequence[bytes], *, everything: bool) -> Erased:
-        """Invalidate, then go over all nodes, again where slots moved meanwhile. Raises StoreFault."""
+    async def run(self, tags: Sequence[str], scopes: Sequence[bytes], *, everything: bool) -> int:
+        """Invalidate, then go over all nodes, again where slots moved meanwhile; returns how many names were removed.
+
+        Raises StoreFault.
+        """
         names = [] if everything else [*map(tag_name, tags), *map(scope_name, scopes)]
         await self._lane.coherence.declare(names)
         wanted = set(map(digest_of, names))
@@ -50,7 +43,7 @@ class Eraser:
                 await self._node(node, None if everything else wanted)
             if self._lane.topology.moves == moves:
                 break
-        return self._tell(done=True)
+        return self._removed
 
     async def _node(self, node: Node, wanted: set[bytes] | None) -> None:
         pattern = self._names.prefix + (b":*" if wanted is None else b":[vn]:*")
@@ -66,8 +59,6 @@ class Eraser:
                 if wanted is not None:
                     entries = (name for name in doomed if self._names.entry_beside(name) is None)
                     await pipe.ask([pack(b"UNLINK", self._names.near_of(name)) for name in entries])
-            self._scanned += len(found)
-            self._tell()
             if cursor == b"0":
                 return
 
@@ -92,12 +83,6 @@ class Eraser:
                 if of_other_format(head) or wanted.intersection(digests(head)):
                     doomed.append(name)
         return doomed
-
-    def _tell(self, *, done: bool = False) -> Erased:
-        state = Erased(self._scanned, self._removed, done)
-        if self._progress is not None:
-            self._progress(state)
-        return state
 
 
 def _seen(reply: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
 from .calls import Request, answers, call, other_type
 from .doctor import Finding, examine
-from .erase import Erased, Eraser
+from .erase import Eraser
 from .feed import Feed
 from .lane import Asked, Lane, bounded
 from .lease import RedisLease
@@ -220,14 +220,13 @@ class RedisStore:
         tags: Sequence[str] = (),
         scopes: Sequence[bytes] = (),
         everything: bool = False,
-        progress: Callable[[Erased], None] | None = None,
-    ) -> Erased:
-        """Invalidate at once, then remove physically in small steps; `progress` is told after each.
+    ) -> int:
+        """Invalidate at once, then remove physically in small steps; returns how many names were removed.
 
         Leave it to a task of its own; it may be cancelled and begun again. `everything`: all that has the prefix.
         """
         lane = await self._started()
-        return await Eraser(self._names, lane, progress).run(tags, scopes, everything=everything)
+        return await Eraser(self._names, lane).run(tags, scopes, everything=everything)
 
     # sharing ------------------------------------------------------------------------------------------------
 
