@@ -53,8 +53,6 @@ class Reading(NamedTuple):
     """What the neighbours say about one request."""
 
     answer: int
-    rival: int
-    """The runner-up, or -1."""
     place: int
     """Place of the best candidate that holds `answer`."""
     support: int
@@ -213,7 +211,7 @@ class Neighbourhood:
         against = bool(objected) and contrary(read(text), [read(k.text) for k in same], objected)
         near, new = words[_DIFFERENCE] <= _NEAR, words[_UNSEEN] > _RARE
         at, doubt = self._edit(text, same, near=near, new=new) if near or new else (-1, 0.0)
-        facts = answer, rival, int(place), count, tuple(objected), against
+        facts = answer, int(place), count, tuple(objected), against
         return Reading(*facts, at, doubt, _asked(known, answer), features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
