@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -99,6 +99,3 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Close what is connected."""
-
-
-Events = AsyncIterator[Event]

@@ -5,15 +5,12 @@ KV reuse is by exact token prefix: everything after the first difference is comp
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-
-from .blocks import PrefixIndex, chain
 
 Count = Callable[[str], int]
 Message = dict[str, Any]
@@ -120,19 +117,6 @@ def lint(
         lost = count(orjson.dumps(list(tools)).decode()) + sum(sizes)
         findings.append(Finding("key order", -1, 0, lost, "pass stable_tools(tools)"))
     return sorted(findings, key=lambda finding: -finding.tokens)
-
-
-def shared_tokens(prompts: Sequence[str], *, pool: int = 2**62) -> int:
-    """Prompt tokens that a prefix cache of `pool` blocks would not compute again, in order of arrival.
-
-    Counted in full blocks of 32 tokens at four characters each, so that layouts compare without a tokenizer.
-    """
-    cache, shared = PrefixIndex(pool, ttl=math.inf), 0
-    for prompt in prompts:
-        blocks = chain(prompt.encode())
-        shared += cache.matched(blocks, 0.0)
-        cache.add(blocks, 0.0)
-    return shared * 32
 
 
 def differences(samples: Sequence[Sequence[Mapping[str, Any]]], *, count: Count = estimate) -> list[Finding]:

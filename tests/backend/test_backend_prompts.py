@@ -13,7 +13,6 @@ from cachelayer.adapters.tensorrt_llm.prompts import (
     arrange,
     differences,
     lint,
-    shared_tokens,
     stable_tools,
 )
 from hypothesis import given
@@ -111,12 +110,6 @@ def test_samples_that_part_early_say_where_and_whether_order_is_the_reason() -> 
     assert (finding.kind, finding.message, finding.offset) == ("order", 0, 2)
     assert differences([sample("one", "a"), sample("one", "b")]) == []
     assert differences([sample("one", "a"), sample("two", "b")])[0].kind == "content"
-
-
-def test_sharing_is_counted_in_full_blocks() -> None:
-    prompts = ["x" * 1000 + "a", "x" * 1000 + "b"]
-    assert shared_tokens(prompts) == 1000 // 128 * 32
-    assert shared_tokens(prompts[:1]) == 0
 
 
 def flight(**options: float) -> PrefixFlight:
