@@ -5,7 +5,7 @@ One call for many callers:
 singleflight    one call per key, from any task, loop or thread
   flight          one of them
 reentrancy      which calls the running code is part of, so that it never waits for itself
-together        one fetch for what several callers need
+together        several works at once, or one for several callers
 batcher         concurrent awaits as one call
 
 Streams:

@@ -1,4 +1,4 @@
-"""One fetch for what several callers of the same request turn out to need."""
+"""Several works at once: all results, whether any is true; one run for all who ask, one fetch for several needs."""
 
 from __future__ import annotations
 

@@ -47,8 +47,11 @@ class Block:
 
 
 def left(inner: Scope | None, block: Block) -> Scope | None:
-    """The scope that holds once `block` is left, where `inner` holds: what was entered in it and goes on, as in two
-    generators that are read in turn, is then around no more than what was around both."""
+    """The scope to restore when `block` is left while `inner` is set.
+
+    A block entered inside it may still be open, as of two generators that are read in turn. It then stays as it is, and
+    is given as its outer scope what was outside of `block`.
+    """
     outer, block.outer = block.outer, None
     if inner is None or inner.block is block:
         return outer

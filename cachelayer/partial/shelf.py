@@ -128,7 +128,7 @@ class Shelf(Undivided):
         return found if found is not None and found.source is not Source.STALE else None
 
     def _asks_further(self, call: Call) -> bool:
-        return call.reason is None and self._engine.tiers.wanted(call)
+        return call.reason is None and self._engine.tiers.may_answer(call)
 
     def _result(self, call: Call, found: Landing | None) -> tuple[Any, Slot | None] | Absent:
         deliver = self._engine.delivery.answer

@@ -80,7 +80,7 @@ class Engine:
             if hit.source is STALE and self._due(call, hit):
                 self.refresh(call)
             return deliver(call, hit, True)
-        late = self._lead if (first := self.tiers.first(call)) else self._in_turn
+        late = self._lead if (first := self.tiers.asked_first(call)) else self._in_turn
         lead = late if first or shared is not None else self._answer
         try:
             ride = self.flights.ride(
@@ -256,7 +256,7 @@ class Engine:
     def _lead_now(self, call: Call) -> Landing:
         if (hit := self.keeping.landed(call)) is not None:
             return hit
-        if self.tiers.wanted(call) and not self.portal.here:
+        if self.tiers.may_answer(call) and not self.portal.here:
             look = partial(self.tiers.find, call, patient=running_loop() is None)
             found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))  # it may be closed
             if isinstance(found, Landing):

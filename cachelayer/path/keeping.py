@@ -72,7 +72,7 @@ class Keeping:
             and call.parent is None
             and not watched
             and call.tightening is NOT_TIGHTENED
-            and not self._tiers.first(call)
+            and not self._tiers.asked_first(call)
         )
 
     def keep(self, call: Call, answer: Any, started: float) -> Landing:

@@ -39,7 +39,7 @@ LINGER = 0.002
 
 
 class Tiers:
-    """The asynchronous tiers, in order, and their write-back."""
+    """The asynchronous tiers, in the order in which they are asked, and their write-back."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Tiers:
         tier.served, tier.now = self._begin, self.clock.monotonic
         self.every.append(tier)
 
-    def wanted(self, call: Call) -> bool:
+    def may_answer(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
         return self.shared is not None or call.function.similar or self.elsewhere.awaits(call.digest)
 
@@ -92,8 +92,8 @@ class Tiers:
         """Whether the call's answer is to be stored outside the process, or found by meaning."""
         return self.shared is not None or call.function.similar or self.elsewhere.lasting
 
-    def first(self, call: Call) -> bool:
-        """Whether a tier is asked before the backend: for similar answers, or since somebody may be making this one."""
+    def asked_first(self, call: Call) -> bool:
+        """Whether a tier is asked before the backend: for a similar answer, or whether somebody is making this one."""
         if self.elsewhere.awaits(call.digest):
             return True
         return call.function.similar or (self.shared is not None and self.shared.leases(call))
