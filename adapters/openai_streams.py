@@ -18,7 +18,7 @@ Own = Callable[[Any], Any]
 
 
 class _Chunks:
-    """Of a stream, recorded or replayed."""
+    """The chunks of a stream, recorded or replayed."""
 
     def __init__(self, chunks: Any, own: Own) -> None:
         self._chunks, self._own = chunks, own
@@ -30,7 +30,7 @@ class _Chunks:
 
 
 class AsyncStream(_Chunks, openai.AsyncStream[Any]):  # type: ignore[misc]
-    """Of an asynchronous client."""
+    """A stream of an asynchronous client."""
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -46,7 +46,7 @@ class AsyncStream(_Chunks, openai.AsyncStream[Any]):  # type: ignore[misc]
 
 
 class Stream(_Chunks, openai.Stream[Any]):  # type: ignore[misc]
-    """Of a plain client."""
+    """A stream of a plain client."""
 
     def __iter__(self) -> Iterator[Any]:
         return self

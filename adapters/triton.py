@@ -289,7 +289,7 @@ class TritonTransport:
 
 
 def metadata_of(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """As gRPC wants it. Raises ConfigurationError for what it would not send."""
+    """Headers as metadata of gRPC. Raises ConfigurationError for what it would not send."""
     for name, value in headers.items():
         if not re.fullmatch("[0-9A-Za-z_.-]+", name) or not (value.isascii() and value.isprintable()):
             remedy = "names are letters, digits and _.-, values printable ASCII"

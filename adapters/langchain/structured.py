@@ -17,7 +17,7 @@ from .cache import CacheLayerCache
 
 
 class Structured(RunnableBinding[Any, Any]):
-    """Such a chain. An answer that its parser or its validators refuse is forgotten: who tries again asks again."""
+    """A chain that forgets an answer which its parser or its validators refuse: who tries again asks again."""
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         fits = True
@@ -51,7 +51,7 @@ class Structured(RunnableBinding[Any, Any]):
 
 
 def _fits(made: Any) -> bool:
-    """Where the raw answer is wanted, too, a fault of the parser stands beside it."""
+    """Whether the parser took the answer; where the raw answer is wanted, too, its fault stands beside that."""
     return not (isinstance(made, dict) and made.get("parsing_error"))
 
 

@@ -113,7 +113,7 @@ class Finish:
         self._reasons[delta.index] = reason
 
     def end(self) -> End:
-        """With the weakest of the reasons. Raises Unavailable if a choice has none."""
+        """The end, with the weakest of the reasons. Raises Unavailable if a choice has none."""
         missing = self._choices - len(self._reasons)
         if missing > 0:
             raise Unavailable(f"{missing} of {self._choices} choices never finished")

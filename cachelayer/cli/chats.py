@@ -23,7 +23,7 @@ def httpx_for(feature: str, extra: str) -> ModuleType:
 
 
 def chat_url(httpx: ModuleType, url: str) -> str:
-    """Of the server whose base URL is given, or this one itself. Raises CacheLayerError, which tells no password."""
+    """The chat URL of a server, given that or its base URL. Raises CacheLayerError, which tells no password."""
     base = url.rstrip("/")
     whole = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
     try:

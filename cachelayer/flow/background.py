@@ -104,7 +104,7 @@ async def offload(work: Callable[[], T]) -> T:
 
 
 async def offload_whole(work: Callable[[], T]) -> T:
-    """The same for what must not go on once nobody waits for it: a cancellation waits until the thread is done."""
+    """`offload` of what must not go on once nobody waits for it: a cancellation waits until the thread is done."""
     going = asyncio.ensure_future(offload(work))
     try:
         return await asyncio.shield(going)

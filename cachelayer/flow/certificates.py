@@ -17,7 +17,7 @@ def stamp(file: str) -> Stamp:
 
 
 def locked() -> str:
-    """In place of the question for a pass phrase, on the terminal, which would hold up the event loop for good."""
+    """Raises where OpenSSL would ask for a pass phrase on the terminal, which would block the event loop for good."""
     raise ValueError("the key has a pass phrase, and nothing here can give it: name a file without one")
 
 
@@ -30,7 +30,7 @@ class Trust:
         self._context = self._made()
 
     def context(self) -> ssl.SSLContext:
-        """By the file as it stands now; by what was there before, where it cannot be read."""
+        """The context of the files as they stand now; the one before if they cannot be read."""
         with suppress(OSError):
             if self._seen != (seen := self._stamp()):
                 self._context, self._seen = self._made(), seen

@@ -19,7 +19,7 @@ def connector(lib: Any) -> Any:
             self._factory, self._trust = partial(handler, loop=self._loop), trust
 
         def _get_ssl_context(self, request: Any) -> Any:
-            """For each connection by whom it is trusted then: aiohttp knows one context for all."""
+            """Asks for the trusted certificates at each connection, where aiohttp has one context for all."""
             if self._trust is None or not request.is_ssl():
                 return super()._get_ssl_context(request)
             return self._trust.context()

@@ -135,7 +135,7 @@ class _Standby:
 
 @types.coroutine
 def _begun() -> Generator[None, None, None]:
-    """Where what was begun waits for its task."""
+    """Waits until the task takes its first step."""
     yield
 
 

@@ -232,7 +232,7 @@ class Http:
     async def whole(
         self, method: str, path: str, *, within: float | None = None, headers: Headers = (), body: bytes = b""
     ) -> tuple[int, bytes]:
-        """(status, whole body), in so many seconds. Raises HttpFault."""
+        """(status, whole body), within so many seconds. Raises HttpFault."""
         try:
             async with asyncio.timeout(within):
                 answer = await self.send(method, path, headers=headers, body=body)

@@ -141,7 +141,7 @@ class _Crew:
         self._ending = weakref.finalize(self, _end, self.jobs, self.threads, os.getpid())
 
     def grow(self) -> None:
-        """One thread more."""
+        """Start one more thread."""
         name = f"{self._name}_{len(self.threads)}"
         thread = threading.Thread(target=_work, args=(self.jobs,), name=name, daemon=True)
         self.threads.append(thread)

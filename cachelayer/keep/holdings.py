@@ -120,7 +120,7 @@ class Holdings:
             return declared
 
     def declare_key(self, digest: int) -> None:
-        """The same of what is answered under one key."""
+        """`declare` for the answer under one key."""
         self.deferred.settle()
         with self.lock:
             self.epoch += 1
@@ -206,7 +206,7 @@ class Holdings:
         return gone + step + self._carry_out(self.declare(**what), sys.maxsize)
 
     def forget_now(self, **what: Any) -> int:
-        """The same in two steps, for who cannot await."""
+        """`forget` in two steps, for callers that cannot await."""
         return sum(self._carry_out(self.declare(**what), sys.maxsize) for _ in range(2))
 
     def forget_all(self, *, unheard: bool) -> None:

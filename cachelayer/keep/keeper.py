@@ -117,7 +117,7 @@ class Keeper(Holdings):
         return landing.tokens if landing.slot is None else self.tokens_of(function, landing.slot)
 
     def tokens_of(self, function: Function, slot: Slot) -> int:
-        """The same of a slot."""
+        """Tokens that a kept answer reports."""
         if slot.tokens is not None:
             return slot.tokens
         found = self.faults.attempt_now("view", lambda: tokens_of(seen_of(function, slot.answer)))

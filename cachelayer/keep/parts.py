@@ -149,7 +149,7 @@ class Noting:
         _bound(build)
 
     def aside(self) -> Build:
-        """For what a step uses, whose wrapper says what of it is passed on; see `pass_on`."""
+        """A new place to note what a step uses; its wrapper decides what of it to `pass_on`."""
         build = around(self.scope.get())
         return Build(self.tenant if build is None else build.tenant)
 
@@ -184,7 +184,7 @@ class Noting:
 
 
 def take_kept(scope: Scope, function: Function, slot: Slot) -> None:
-    """The same as `take` of an answer that a raw form led to, in a context in which one is being made."""
+    """`take` for an answer that a raw form led to, in a context in which another answer is being made."""
     build = scope.build
     if build is None or not build.makers:
         return

@@ -24,7 +24,7 @@ def is_async_stream(answer: Any) -> bool:
 
 
 def is_plain_stream(answer: Any) -> bool:
-    """The same of a plain iterator."""
+    """`is_async_stream` for a plain iterator."""
     return isinstance(answer, Iterator) and not _read_otherwise(answer)
 
 
@@ -49,7 +49,7 @@ def whole(answer: Frozen) -> Any:
 
 
 def short(answer: Frozen, joins: Joins | None) -> Any:
-    """The same for reading only: in the list of a stream, each run of chunks is one chunk if `joins` can make one."""
+    """`whole` for reading only: in the list of a stream, each run of chunks is one chunk if `joins` can make one."""
     if joins is None or not is_stream(answer):
         return whole(answer)
     chunks: list[Any] = []

@@ -39,8 +39,8 @@ class Bill(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of one model. Tokens: money a million. GPUs: how many serve one request, how many requests share them, money an
-    hour each; for models that one runs oneself."""
+    """The price of one model. Tokens: money a million. GPUs, where one runs it oneself: how many serve a request, how
+    many requests share them, money an hour each."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -102,7 +102,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path | str | Mapping[str, Any]) -> Prices:
-        """Of a JSON file, or what one holds: {"currency", "date", "source", "models": {name: {"prompt", ...}}}.
+        """Prices by a JSON file, or what one holds: {"currency", "date", "source", "models": {name: {"prompt", ...}}}.
 
         With "bundled": true those of `bundled` stand where the file names no price. Raises ConfigurationError naming
         the file and the field.
@@ -137,7 +137,7 @@ class Prices:
         return self.find(model) or self.default
 
     def find(self, model: str) -> Price | None:
-        """Likewise; None if no name stands for it."""
+        """The price of a model; None if no name stands for it."""
         for name in dict.fromkeys((model, model.rpartition("/")[2])):
             if name in self.models:
                 return self.models[name]

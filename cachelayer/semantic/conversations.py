@@ -35,15 +35,15 @@ class Conversations:
         self._entries: dict[tuple[bytes, tuple[Turn, ...]], tuple[tuple[Turn, ...], dict[int, Vector]]] = {}
 
     def shared(self, partition: bytes, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-        """The same turns, those of them that an entry holds as that one's own: each request of a long conversation
-        brings all of it anew."""
+        """Equal turns, as objects that an entry holds already where one does: each request of a long conversation
+        brings all of its turns anew."""
         for end in range(len(turns), max(0, len(turns) - RECENT), -1):
             if (known := self._entries.get((partition, turns[:end]))) is not None:
                 return known[0] + turns[end:]
         return turns
 
     def add(self, entry: int, partition: bytes, turns: tuple[Turn, ...], vector: Vector) -> None:
-        """Nothing for an entry without earlier turns."""
+        """Add an entry; one without earlier turns is not held."""
         if turns:
             self._entries.setdefault((partition, turns), (turns, {}))[1][entry] = vector
 

@@ -149,7 +149,7 @@ class InFlight:
 def _stored(
     decider: Decider, function: str, partition: bytes, query: Query, flights: Sequence[tuple[int, Query]]
 ) -> Iterator[None]:
-    """To a decider that supposes nothing they are entries meanwhile."""
+    """`Supposing.supposing` for a decider without it: meanwhile the flights are stored as entries."""
     try:
         for entry, flight in flights:
             decider.stored(entry, function, partition, flight, f"\0in flight {entry}")

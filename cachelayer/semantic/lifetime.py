@@ -103,7 +103,7 @@ class Lifetime:
                 self.state, self._loop = State.COLD, None
 
     def reset(self) -> None:
-        """In a forked child nobody goes on loading the model."""
+        """After a fork, nobody here goes on loading the model."""
         self.state = State.COLD if self.state is State.WARMING else self.state
         self._closed = -math.inf
 

@@ -156,7 +156,7 @@ class SimilarTier(Lookup):
             self._gone.append(entry_id)
 
     async def _sweep_all(self, least: int) -> None:
-        """In steps that leave the loop to others: what is invalidated or erased may be all there is."""
+        """Sweep in steps between which the loop runs: what was invalidated or erased may be all there is."""
         while len(self._gone) >= least and self.index is not None:
             self._sweep(least)
             await asyncio.sleep(0)

@@ -175,7 +175,7 @@ class Arrivals:
         )  # fmt: skip
 
     def call_of(self, function: str, slot: Slot) -> Call:
-        """As if the call that made an entry were under way."""
+        """A call like the one that made an entry."""
         call = Call(self.functions[function], (), {}, None, never)
         call.tenant = self.keeper.tenant_of(slot.scope)
         call.digest, call.canonical = slot.digest, slot.canonical
@@ -221,7 +221,7 @@ class Arrivals:
 
 
 class Incoming(Elsewhere):
-    """From where entries come in through `arrivals`."""
+    """A source whose entries come in through `arrivals`."""
 
     def __init__(self, arrivals: Arrivals) -> None:
         self.arrivals = arrivals

@@ -28,7 +28,7 @@ ABSENT = Reason.ABSENT
 
 
 class Shortcuts:
-    """Where raw forms lead, and the hits that begin there. Holds requests, no answers."""
+    """The keys to which raw forms lead, and the hits that begin there. Holds requests, no answers."""
 
     def __init__(self, shared: SharedTier) -> None:
         assert shared.recall is not None

@@ -48,7 +48,7 @@ class Scoped(ScopeBlock):
         return Method(covered) if type(fn) is Method else covered  # type: ignore[return-value]
 
     def _anew(self) -> ScopeBlock:
-        """For one call: others may be under way."""
+        """A block for one call: others may be under way."""
         return ScopeBlock(self.variable, self._inner)
 
     def _plain(self, fn: Fn) -> Fn:

@@ -34,8 +34,8 @@ class Ceiling:
 
 
 async def measure(items: Sequence[Item], *, endpoint: bool) -> Ceiling:
-    """Of a server in this process (its work counts too, so the true ceiling is higher), or a function that does
-    nothing."""
+    """The ceiling at a function that does nothing, or at a server in this process (whose work counts, too, so the true
+    ceiling is higher)."""
     server = await asyncio.start_server(_answer, "127.0.0.1", 0) if endpoint else None
     target: Target
     if server is not None:

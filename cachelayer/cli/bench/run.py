@@ -196,7 +196,7 @@ def _figures(
 
 
 def _command(args: argparse.Namespace) -> str:
-    """As it was given, without the keys in headers and URLs: who reads a report need not know them."""
+    """The command as it was given, without the keys in headers and URLs: who reads a report need not know them."""
     command = " ".join(["cachelayer bench", *sys.argv[2:]])
     for header in args.header:
         name, colon, _ = header.partition(":")

@@ -172,7 +172,7 @@ def _prose(asked: list[Asked]) -> float:
 
 
 def _settled(asked: list[Asked], unknown: list[Asked], checks: dict[Any, str]) -> list[Asked]:
-    """In order of arrival; what the cache had served takes the answer of its check, or of an equal request."""
+    """Requests by arrival; one that the cache had served takes the answer of its check, or of an equal request."""
     answers = {one.key: one.answer for one in reversed(asked)} | checks
     known = [
         replace(one, truth=normalize(answers[one.key]), answer=answers[one.key])

@@ -60,7 +60,7 @@ class Tally:
 
     @property
     def calls(self) -> int:
-        """To the backend, checks included."""
+        """Calls of the backend, checks included."""
         return self.path.count(MISS) + self.checks
 
     @property

@@ -96,7 +96,7 @@ def _read_whole(of: Fields) -> Reply | None:
 
 
 def _read_events(events: list[Any] | tuple[Any, ...]) -> Reply | None:
-    """Of a stream in another form, whether and why it ended; None of any other list."""
+    """Whether and why a stream in another form ended; None for any other list."""
     if not events:
         return None
     if all(_has_none(fields(event)) for event in events):
@@ -108,7 +108,7 @@ def _read_events(events: list[Any] | tuple[Any, ...]) -> Reply | None:
 
 
 def _read_ends(parts: Iterable[Any]) -> Reply | None:
-    """Of an answer in another form, or the last events of its stream, only why it ended, where it says so."""
+    """Why an answer in another form ended, by itself or the last events of its stream; None if it does not say."""
     said = [reason for part in parts for reason in said_within(fields(part))]
     if not said:
         return None
@@ -116,7 +116,7 @@ def _read_ends(parts: Iterable[Any]) -> Reply | None:
 
 
 def _read_other(of: Fields) -> Reply | None:
-    """Of a whole answer in another form also whether it says anything."""
+    """Why a whole answer in another form ended, and whether it says anything."""
     reply = _read_ends([of]) or (Reply() if unanswered(of) or _has_none(of) else None)
     if reply is not None:
         reply.other = not silent(of)

@@ -29,7 +29,7 @@ class Taker:
 
 
 def taker(shape: Shape) -> Taker | None:
-    """None if the shape has parts that only a walk can judge."""
+    """Compile the taker of a shape; None if the shape has parts that only a walk can judge."""
     writer = _Writer(shape)
     if not writer.node("v", next(writer.tokens)):
         return None

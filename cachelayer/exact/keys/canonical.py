@@ -61,7 +61,7 @@ def encode(tree: Tree) -> bytes:
 
 
 def compact(raw: bytes) -> bytes:
-    """The same to be kept: orjson's own bytes hold the whole buffer that they were written in, 4, 8 or 16 KiB."""
+    """A copy to be kept: bytes from orjson hold on to the whole buffer that they were written in, 4, 8 or 16 KiB."""
     return bytes(bytearray(raw))
 
 
@@ -166,7 +166,7 @@ def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
 
 
 def _sorted(items: Iterable[tuple[Any, Any]]) -> Tree:
-    """By key alone: a key that is there more than once has its values in their order."""
+    """Pairs sorted by key alone: the values of a key that occurs more than once keep their order."""
     return sorted(([argument(k), tree(v)] for k, v in items), key=lambda pair: encode(pair[0]))
 
 
@@ -192,13 +192,13 @@ def _array(value: Any) -> Tree:
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:
-    """Of records, and of types that other packages define (bfloat16, float8), `str` tells no more than the width."""
+    """A dtype as text: with its repr for records and types of other packages, of which `str` tells only the width."""
     own = dtype.kind != "V" and dtype.type.__module__ == "numpy"
     return dtype.str if own else f"{dtype.str} {dtype!r}"
 
 
 def _bytes(value: Any) -> Tree:
-    """In base64; of many, their SHA-256, which is made in a tenth of the time and keeps no room from the answers."""
+    """Bytes as base64; many bytes as their SHA-256, which takes a tenth of the time, and no room from answers."""
     if memoryview(value).nbytes > _LONG:
         return [hashlib.sha256(value).hexdigest()]
     return base64.b64encode(value).decode()

@@ -36,7 +36,7 @@ def shape(kind: type) -> Any:
 
 
 def _shape(kind: type, seen: dict[int, int]) -> Any:
-    """The same; of a class that was `seen` before, which of those it is."""
+    """See `shape`; for a class that was `seen` before, its number there."""
     doc = inspect.cleandoc(kind.__doc__ or "")
     if issubclass(kind, enum.Enum):
         return [doc, [[name, _told(member.value)] for name, member in kind.__members__.items()]]

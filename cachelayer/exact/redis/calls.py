@@ -53,7 +53,7 @@ def plainly(name: bytes, value: bytes, lifetime: int) -> bytes:
 
 
 def forced(name: bytes, value: bytes, lifetime: int, *others: bytes) -> bytes:
-    """The same on a full server, and unlink the others; the reply is whether the last of them was there."""
+    """Sets a value, on a full server too, and unlinks `others`; the reply is whether the last of these was there."""
     return pack(b"EVAL", FORCE, 1 + len(others), name, *others, value, lifetime)
 
 

@@ -38,7 +38,7 @@ Make = Callable[[bytes, Wanted], Request]
 
 
 class Coherence:
-    """One loop's share, in monotonic time. `trust_reloaded`: whether what a restarted server read from disk counts."""
+    """What one loop knows; monotonic times. `trust_reloaded`: whether what a restarted server read from disk counts."""
 
     def __init__(self, names: Names, clock: Clock, topology: Topology, *, trust_reloaded: bool) -> None:
         self._names, self._clock, self._topology = names, clock, topology
@@ -249,7 +249,7 @@ class Coherence:
         return Request(name, [command], declared)
 
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
-        """Delete entries and remember for `lifetime` seconds that they were, on a full server too; how many there were.
+        """Delete entries, on a full server too, and note that for `lifetime` seconds; returns how many there were.
 
         Raises StoreFault.
         """

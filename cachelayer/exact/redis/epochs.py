@@ -46,7 +46,7 @@ class Epoch:
 
 
 def unpack(raw: bytes | None) -> Epoch | None:
-    """None if there is nothing, or nothing that this version reads."""
+    """The epoch that Redis holds; None if there is none, or none that this version reads."""
     if not isinstance(raw, bytes):
         return None
     try:
@@ -126,7 +126,7 @@ class Table:
         return before != token
 
     def forget(self, digest: bytes) -> bytes | None:
-        """The token that was known, and may be the current one still; b"" if it was lost; None if none was."""
+        """Returns the token that was known and may still be current; b"" if it was lost; None if none was known."""
         self.valid.clear()
         known = self._known.pop(digest, None)
         if known is not None and known.token:

@@ -95,7 +95,7 @@ class Lane:
         self.leases.changed(names)
 
     def overtaken(self, names: list[bytes]) -> None:
-        """There were newer entries than those that this process wrote; called in whatever loop."""
+        """Drop copies of entries than which the store has newer ones. Safe in every thread."""
         with suppress(RuntimeError):  # closed
             self.loop.call_soon_threadsafe(self._pushed, names)
 

@@ -229,6 +229,6 @@ class Leases:
 
 
 def _make_room(leases: dict[bytes, Any]) -> None:
-    """For one more; the oldest goes."""
+    """Drop the oldest, so that one more has room."""
     while len(leases) >= OWED:
         del leases[next(iter(leases))]

@@ -48,7 +48,7 @@ incarnation of the server process that it was written to; when, by that server's
 
 
 class Outline(NamedTuple):
-    """By what an entry that was read is known again."""
+    """What identifies an entry that was read before."""
 
     head: bytes
     """Header and epochs: all before the scope."""
@@ -86,7 +86,7 @@ class Stored(Record):
 
     @property
     def outline(self) -> Outline | None:
-        """None if the entry had to be opened to be read."""
+        """What identifies this entry; None if its body was compressed, signed or encrypted."""
         _, _, _, body, scope, _, canonical = self._source
         if not scope:
             return None

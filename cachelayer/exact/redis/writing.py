@@ -84,7 +84,7 @@ class Writer:
         """Names that say of which entries there were newer ones."""
 
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
-        """Of how many they or newer ones are there. Raises StoreFault if some could not be stored; the others are."""
+        """Store records; of how many they or newer ones are there now. Raises StoreFault after storing the others."""
         drafts, faults = self._drafts(records)
         drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)
@@ -201,7 +201,7 @@ class Writer:
         return len(done) + len(self.overtaken) - await self._undo(done)
 
     async def _undo(self, drafts: Sequence[Draft]) -> int:
-        """Take back what was declared invalid while it was being stored; how many there were.
+        """Remove what was declared invalid while it was being stored; returns how many that were.
 
         It would be served to nobody, but an erasure that has passed must have left nothing behind.
         """

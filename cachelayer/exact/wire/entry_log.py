@@ -119,7 +119,7 @@ class EntryLog:
         return key in self._pending or key in self._places
 
     def ids(self) -> list[int]:
-        """Of all entries that are kept, or were when the file was closed."""
+        """The ids of all entries that are kept, or were kept when the file was closed."""
         with self._lock:
             return [*self._places, *self._pending]
 
@@ -186,7 +186,7 @@ class EntryLog:
             self._doomed = [span for span in self._doomed if span.at < self._size]
 
     def _strike_out(self, doomed: list[parts.Span]) -> None:
-        """Where nothing can be added, take away; where that cannot be done either, it waits."""
+        """Overwrite entries in place, since the disk takes nothing more; if that fails, too, it is done later."""
         if doomed:
             try:
                 self._write([], doomed)
@@ -207,7 +207,7 @@ class EntryLog:
             self._pending, self._places, self._alive, self._doomed = {}, {}, 0, []
 
     def _begin_anew(self) -> None:
-        """In the place of a file that cannot even be cut; one that is another process's by now stays."""
+        """Replace a file that cannot even be truncated by a new one; a file that is another process's by now stays."""
         if not self._deleted():
             self.path.unlink()
         file, mark = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), parts.new_mark()

@@ -41,7 +41,7 @@ class Shape:
 
 
 def read_shape(directory: Path) -> Shape:
-    """From the configuration files of a sentence-transformers directory.
+    """The shape by the configuration files of a sentence-transformers directory.
 
     Raises ConfigurationError if the architecture or pooling is not one that this module writes.
     """
@@ -197,7 +197,7 @@ class _Linear:
         return graph.op("DynamicQuantizeMatMul", x, *parts, "", *added, domain=MICROSOFT)
 
     def product_by_rows(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
-        """The same, each row quantized over its own range: single tokens have activations ten times the others'."""
+        """`product`, each row quantized over its own range: single tokens have activations ten times the others'."""
         if self.levels is None:
             return self.product(x, weight, bias)
         graph = self.graph
@@ -242,7 +242,7 @@ def _layer(graph: Graph, weights: Weights, shape: Shape, linear: _Linear, x: str
         return weights[f"{prefix}{name}.weight"].T, weights[f"{prefix}{name}.bias"]
 
     def add_norm(y: str, skip: str, name: str) -> str:
-        """In two operators: one that does both takes 1.5 times as long."""
+        """Add and normalize by two operators: one that does both takes 1.5 times as long."""
         norm = [graph.constant(weights[f"{prefix}{name}.LayerNorm.{kind}"]) for kind in ("weight", "bias")]
         return graph.op("LayerNormalization", graph.op("Add", y, skip), *norm, axis=-1, epsilon=shape.epsilon)
 

@@ -21,7 +21,7 @@ _HEAD = struct.Struct("<8sI")
 
 
 def save_entries(path: Path, identity: str, entries: Sequence[tuple[str, Entry]]) -> None:
-    """Whole or not at all. Texts that UTF-8 cannot carry are left out. Raises OSError."""
+    """Write the entries, all or nothing. Texts that UTF-8 cannot carry are left out. Raises OSError."""
     kept = [(text, entry) for text, entry in entries if _encodable(text)]
     head = orjson.dumps(
         {

@@ -18,13 +18,13 @@ _PROBES = ("a", "how do i return a product that i ordered by mistake last week, 
 
 
 def graphed(model: Any, batch: int) -> GraphedBert | None:
-    """For a SentenceTransformer on CUDA; to be called by the thread that will own it."""
+    """The GraphedBert for a SentenceTransformer on CUDA, if there is one; called by the thread that will own it."""
     made = plain_bert(model, batch) if str(model.device).startswith("cuda") else None
     return made if made is not None and agrees(made, model) else None
 
 
 def plain_bert(model: Any, batch: int) -> GraphedBert | None:
-    """Of a BERT with GELU that pools by mean or CLS and does nothing else, on any device."""
+    """The GraphedBert of a BERT with GELU that pools by mean or CLS and does nothing else, on any device; else None."""
     kinds = [type(module).__name__ for module in model]
     bert: Any = getattr(model[0], "auto_model", None)
     if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
@@ -86,5 +86,5 @@ def window_of(model: Any) -> int:
 
 
 def within(ids: list[int], window: int) -> list[int]:
-    """Cut as the tokenizer does: the last token ends the text."""
+    """Token ids cut as the tokenizer cuts them: the last token ends the text."""
     return ids if len(ids) <= window else [*ids[: window - 1], ids[-1]]

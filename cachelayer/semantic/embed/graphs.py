@@ -103,7 +103,7 @@ class GraphedBert:
         return captured.made[:count]
 
     def _graph_for(self, size: int, length: int) -> _Captured | None:
-        """None where there is to be none, or could be none: no memory, or another thread disturbed the capture."""
+        """The graph of a shape; None if there is to be none, memory lacks, or another thread disturbed the capture."""
         shape = size, length
         if self.device.type != "cuda" or size * length > MOST_TOKENS:
             return None
@@ -175,7 +175,7 @@ class GraphedBert:
 
 
 def _fill(both: NDArray[np.int64], ids: Sequence[Sequence[int]]) -> None:
-    """Ids and mask; a row too many reads one token, since of none there is no mean."""
+    """Write ids and mask; unused rows read one token, since there is no mean of none."""
     both[...] = 0
     both[1, :, 0] = 1
     for at, row in enumerate(ids):
@@ -183,7 +183,7 @@ def _fill(both: NDArray[np.int64], ids: Sequence[Sequence[int]]) -> None:
 
 
 def names(layers: int) -> set[str]:
-    """Of the weights."""
+    """The names of the weights."""
     parts = [_EMBED + "LayerNorm"]
     parts += [f"encoder.layer.{n}.{part}" for n in range(layers) for part in (*_ATTEND, *_DENSE, *_NORMS)]
     return {*_TABLES, *(f"{part}.{kind}" for part in parts for kind in ("weight", "bias"))}

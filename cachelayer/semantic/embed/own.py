@@ -38,7 +38,7 @@ class OwnEmbedder:
         return Embedded(np.concatenate(rows), np.ones(len(rows), np.bool_))
 
     async def _row(self, argument: Any) -> Vectors:
-        """(1, d)."""
+        """A vector as one row, (1, d)."""
         made = self._vector(argument) if self._waits else await offload(partial(self._vector, argument))
         if inspect.isawaitable(made):
             made = await made

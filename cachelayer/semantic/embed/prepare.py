@@ -159,7 +159,7 @@ def _vectors(graph: bytes, samples: list[NDArray[np.int64]]) -> NDArray[np.float
 
 
 def _peaks(weights: Weights, shape: Shape, samples: list[NDArray[np.int64]]) -> Peaks:
-    """Over the samples; twelve texts give what 500 give (mean cosine .9992 with either)."""
+    """The largest activations over the samples; twelve texts give what 500 give (mean cosine .9992 with either)."""
     graph, places = write_peaks(weights, shape)
     session = open_session(graph)
     tops = [session.run(places, {"ids": ids}) for ids in samples]
@@ -169,7 +169,7 @@ def _peaks(weights: Weights, shape: Shape, samples: list[NDArray[np.int64]]) -> 
 
 
 def _publish(prepared: Prepared, files: dict[str, bytes], origin: str) -> None:
-    """All or nothing: written aside, synced, then renamed into place."""
+    """Put the model into place, all or nothing: written aside, synced, then renamed."""
     manifest: dict[str, Any] = {key: value for key, value in asdict(prepared).items() if key != "directory"}
     manifest["files"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     manifest["origin"] = origin

@@ -19,7 +19,7 @@ when it ends. It reads this variable once, when it is imported."""
 
 
 def open_session(model: str | bytes) -> InferenceSession:
-    """One thread per run; runs on several threads share the session's weights.
+    """An ONNX session that runs on its caller's thread; runs on several threads share its weights.
 
     The runtime reports nothing to its makers, unless the environment has another ORT_DISABLE_TELEMETRY.
     """

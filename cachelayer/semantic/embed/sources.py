@@ -105,7 +105,7 @@ def _installed_package() -> Path | None:
 
 
 def _from_hub(name: str, report: Report, tried: list[str], download: bool) -> Path | None:
-    """From what the hub's client has kept, else downloaded."""
+    """The files from what the hub's client has kept, else downloaded."""
     if importlib.util.find_spec("huggingface_hub") is None:
         tried.append("huggingface_hub is not installed")
         return None

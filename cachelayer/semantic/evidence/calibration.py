@@ -43,7 +43,7 @@ def band(risk: float) -> int:
 
 
 def log_odds(risk: float) -> float:
-    """Of a risk above 0."""
+    """The log odds of a risk above 0."""
     return math.log(risk / max(1.0 - risk, 1e-9))
 
 

@@ -53,7 +53,7 @@ class Judgement(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """By what it was judged, for people."""
+        """What it was judged by, for people."""
         if self.repeat:
             return "repeat"
         if self.glance:

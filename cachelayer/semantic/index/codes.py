@@ -65,7 +65,7 @@ class Codes:
         return rows > len(self._room)
 
     def clone(self) -> Codes:
-        """To be added to while this one serves; the float16 rows are the same."""
+        """A copy to add to while this one serves; it has the same float16 rows."""
         return Codes(self._faiss, self._faiss.clone_index(self._coded), self._room, self.compared)
 
     def add(self, rows: Vectors) -> None:

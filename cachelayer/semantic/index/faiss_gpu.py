@@ -209,7 +209,7 @@ class OnDevice:
         return not self.failed and len(self.device) == self.rows
 
     def clone(self) -> OnDevice:
-        """The same rows on the same device."""
+        """A copy with the same rows on the same device."""
         return OnDevice(self.device, self._dimension, self.room, self.rows)
 
     def add(self, rows: Vectors) -> None:
@@ -223,7 +223,7 @@ class OnDevice:
         self.device.settle()
 
     def search(self, queries: Vectors, k: int, stretch: float) -> Found:
-        """As Codes'; what the device compares is compared exactly, and needs no more effort for dead rows."""
+        """As `Codes.search`; what the device compares is compared exactly, and needs no more effort for dead rows."""
         scores, positions = self.device.search(queries, min(k, MOST))
         return scores, np.where(positions < self.rows, positions, -1)
 

@@ -83,7 +83,7 @@ class Searches:
         self._pool.close()
 
     def stats(self) -> dict[str, float]:
-        """Of what went to threads and to a device."""
+        """Statistics of what went to threads and to a device."""
         return self._batcher.stats() | {f"device_{k}": v for k, v in self._device.stats().items()}
 
     def _next_turn(self) -> None:

@@ -72,7 +72,7 @@ class TorchFlat:
             give_back(self._torch, self._device)
 
     def abandon(self) -> None:
-        """In a forked child."""
+        """Let go of the rows in a forked child, without freeing them: they are the parent's."""
         leave(self)
 
     def add(self, rows: Vectors) -> None:

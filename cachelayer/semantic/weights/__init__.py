@@ -36,7 +36,7 @@ class Judge:
         return [self.probability(score) for score in self.logits(rows)]
 
     def probability(self, score: float) -> float:
-        """Of these log odds: between two of the grid by interpolation; beyond either end as there."""
+        """The probability at these log odds: interpolated within the grid; beyond its ends as there."""
         grid, risk = self._grid, self._risk
         at = bisect_right(grid, score)
         if at == 0 or at == len(grid):
