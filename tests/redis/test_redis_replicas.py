@@ -93,11 +93,13 @@ async def test_what_no_replica_had_of_a_lost_primary_is_declared_invalid_again_w
         assert replica.do("EXISTS", entry, tomb) == 1 and replica.do("GET", epoch) == token
         name.target = replica.port
         node = store._lane().only
-        while node.coherent is False or node.incarnation == before or store._lane().coherence.doubts._held:
+        while (
+            node.coherent is False or node.incarnation == before or store._lane().coherence.replication._held
+        ):
             assert await served(store) is None  # not for a moment, in the process that declared it
         await eventually(lambda: replica.do("GET", epoch) != token or replica.do("EXISTS", tomb))
         assert replica.do("EXISTS", entry) == (by == "tag")
-        await eventually(lambda: not store._lane().coherence.doubts._held)
+        await eventually(lambda: not store._lane().coherence.replication._held)
 
 
 async def test_a_lease_whose_release_fell_with_its_primary_is_given_back_to_the_one_that_takes_its_place(

@@ -12,7 +12,7 @@ writing         puts entries without overwriting newer ones
 recall          recognizes entries that were read before
 epochs          tokens by which tags and scopes are invalidated
 coherence       what this process knows of them
-doubts          what was declared invalid and no replica may have
+replication     what was declared invalid and no replica may have
 news            passes on what other processes invalidated
 erase           physical removal
 feed, reports   what became findable by meaning; which requests are kept apart

@@ -19,12 +19,12 @@ from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
 from .calls import Answers, Request, answers, call, forced, full, number, other_type, plainly, refusals
-from .doubts import Doubts
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, learned, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
 from .node import Node, Role
 from .pipe import pack
+from .replication import Replication
 from .topology import Topology
 from .waiters import Act
 
@@ -51,7 +51,7 @@ class Coherence:
         self._marks: dict[bytes, int] = {}
         self._own: dict[bytes, tuple[bytes, float]] = {}
         self.news = Newsroom(topology, names, self.read)
-        self.doubts = Doubts(topology, clock.monotonic)
+        self.replication = Replication(topology, clock.monotonic)
 
     # what the servers push ----------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class Coherence:
         results = [result for result in results if not full(result)]
         for result in (*results, *await self._all(partial(self._declare, force=True), refused)):
             answers(result)
-        await self.doubts.confirm([self._names.epoch(digest_of(text)) for text in texts])
+        await self.replication.confirm([self._names.epoch(digest_of(text)) for text in texts])
 
     async def _all(self, make: Callable[[bytes], Request], texts: Sequence[bytes]) -> list[Answers]:
         made: list[Request | StoreFault] = []
@@ -244,7 +244,7 @@ class Coherence:
 
         def declared(node: Node, reply: Any) -> None:
             self._take(digest, node, epoch.pack())
-            self.doubts.wrote(name, node, partial(self._declare, text, force=force))
+            self.replication.wrote(name, node, partial(self._declare, text, force=force))
 
         return Request(name, [command], declared)
 
@@ -259,7 +259,7 @@ class Coherence:
         removed = [answers(result)[1] for result in results if not full(result)]
         buried = await self._all(partial(self._bury, milliseconds, force=True), refused)
         found = sum(map(number, (*removed, *(answers(result)[0] for result in buried))))
-        await self.doubts.confirm([*map(self._names.entry, keys)])
+        await self.replication.confirm([*map(self._names.entry, keys)])
         return found
 
     def _bury(self, lifetime: int, key: bytes, *, force: bool = False) -> Request:
@@ -277,7 +277,7 @@ class Coherence:
 
     def _buried(self, key: bytes, token: bytes, again: Callable[[], Request], node: Node, reply: Any) -> None:
         self._mark(key)
-        self.doubts.wrote(self._names.entry(key), node, again)
+        self.replication.wrote(self._names.entry(key), node, again)
         if len(self._own) >= REMEMBERED:
             self._own.clear()
         self._own[key] = token, self._clock.monotonic()

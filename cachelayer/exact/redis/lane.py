@@ -178,7 +178,7 @@ class Lane:
             await self._roles()
             if self.cluster:
                 await self._survey()
-            await self.coherence.doubts.settle()
+            await self.coherence.replication.settle()
         except StoreFault:
             pass  # the next look is soon
         finally:
@@ -186,7 +186,7 @@ class Lane:
 
     async def _redeclare(self) -> None:
         with suppress(StoreFault):  # the next look is soon
-            await self.coherence.doubts.settle()
+            await self.coherence.replication.settle()
 
     async def _roles(self) -> None:
         for node in self.topology:

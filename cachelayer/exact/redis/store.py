@@ -289,7 +289,7 @@ class RedisStore:
             "connections": self._dialer.open if self._dialer is not None else 0,
             "coherent": all(lane.topology.coherent for lane in lanes) if lanes else False,
             "epochs": sum(len(lane.coherence.table) for lane in lanes),
-            "unconfirmed": sum(lane.coherence.doubts.unconfirmed for lane in lanes),
+            "unconfirmed": sum(lane.coherence.replication.unconfirmed for lane in lanes),
             "refused": {reason.value: count for reason, count in self.refused.items()},
         }
 

@@ -1,4 +1,4 @@
-"""What no replica is known to have: a primary that is lost takes it along, so whoever follows it is told again."""
+"""Invalidations that no replica confirmed: a lost primary takes them along, so its successor is told again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LASTS = 60.0
 MOST = 4096
 
 
-class Doubt(NamedTuple):
-    """Of something declared invalid."""
+class Unconfirmed(NamedTuple):
+    """Something declared invalid that a lost primary would take along."""
 
     node: Node
     incarnation: bytes
@@ -29,14 +29,14 @@ class Doubt(NamedTuple):
     again: Callable[[], Request]
 
 
-class Doubts:
-    """One loop's. `now` is monotonic."""
+class Replication:
+    """What one loop declared invalid and no replica confirmed. `now` is monotonic."""
 
     def __init__(self, topology: Topology, now: Callable[[], float]) -> None:
         self._topology, self._now = topology, now
         self.unconfirmed = 0
         """Times that no replica confirmed anything."""
-        self._held: dict[bytes, Doubt] = {}
+        self._held: dict[bytes, Unconfirmed] = {}
 
     def wrote(self, name: bytes, node: Node, again: Callable[[], Request]) -> None:
         """`node` carried out what `again` makes anew; other servers may not have it."""
@@ -44,17 +44,17 @@ class Doubts:
         if node.replicas:
             if len(self._held) >= MOST:
                 self._held.clear()
-            self._held[name] = Doubt(node, node.incarnation, self._now() + LASTS, again)
+            self._held[name] = Unconfirmed(node, node.incarnation, self._now() + LASTS, again)
 
     async def confirm(self, names: Sequence[bytes]) -> None:
         """Wait a moment, which holds up the connection, for a replica; where none keeps up, not again for a while."""
-        doubts = [(name, self._held[name]) for name in names if name in self._held]
-        for node in {doubt.node for _, doubt in doubts}:
+        held = [(name, self._held[name]) for name in names if name in self._held]
+        for node in {one.node for _, one in held}:
             if not await self._known(node):
                 self.unconfirmed += 1
                 continue
-            for name, doubt in doubts:
-                if doubt.node is node and self._held.get(name) is doubt:
+            for name, one in held:
+                if one.node is node and self._held.get(name) is one:
                     del self._held[name]
 
     @staticmethod
@@ -70,12 +70,12 @@ class Doubts:
     async def settle(self) -> None:
         """Declare anew what was told to a server that is not the primary any more. Raises StoreFault."""
         now, lost = self._now(), list[tuple[bytes, Request]]()
-        for name, doubt in tuple(self._held.items()):
-            if doubt.until < now:
+        for name, one in tuple(self._held.items()):
+            if one.until < now:
                 del self._held[name]
                 continue
             node = self._topology.route(name)
-            if node.coherent and (node is not doubt.node or node.incarnation != doubt.incarnation):
-                lost.append((name, doubt.again()))
+            if node.coherent and (node is not one.node or node.incarnation != one.incarnation):
+                lost.append((name, one.again()))
         await call(self._topology, Role.CONTROL, [request for _, request in lost])
         await self.confirm([name for name, _ in lost])
