@@ -84,7 +84,7 @@ class Writer:
         """Names that say of which entries there were newer ones."""
 
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
-        """Store records; of how many they or newer ones are there now. Raises StoreFault after storing the others."""
+        """Store records; returns of how many they or newer are there. Raises StoreFault after storing the others."""
         drafts, faults = self._drafts(records)
         drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)
