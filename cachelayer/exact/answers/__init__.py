@@ -17,7 +17,7 @@ freezer         start here: an answer to what is kept, and back
 frozen          what is kept
 kinds, copies   which values are immutable, copied, or refused
 walk            takes an answer apart into a shape and its leaves
-shapes, takers  compiled code that builds a value of a shape, and takes one apart
+shapes, extractors   compiled code that builds a value of a shape, and takes one apart
 tokens          how that code is written
 tape            the chunks of a stream
 """

@@ -53,14 +53,14 @@ class Recent:
     def again(self, value: Any) -> Frozen | None:
         """`value` frozen, where it has the shape expected of it."""
         made = self._made.get(_hint(value))
-        if made is None or (taker := made.taker) is None:
+        if made is None or (extractor := made.extractor) is None:
             return None
-        leaves = taker.take(value)
+        leaves = extractor.take(value)
         if leaves is None:
             return None
         # `__sizeof__` takes a sixth of the time of `getsizeof`, and is the same for all that the collector ignores
         held = _OWN_LEAVES + leaves.__sizeof__() + sum([leaf.__sizeof__() for leaf in leaves])
-        for i in taker.copies:
+        for i in extractor.copies:
             held += atoms_size(leaves[i]) + _COLLECTED
         frozen: Frozen = new(Frozen, (leaves, made.thaw, held))
         return frozen

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...flow import forks
+from .extractors import Extractor, extractor
 from .kinds import Plan
-from .takers import Taker, taker
 from .tokens import Shape, T, compiled
 
 Thaw = Callable[[Any], Any]
@@ -26,12 +26,12 @@ _REFILL = 1 / 32
 class Made:
     """What was compiled for one shape."""
 
-    __slots__ = ("taker", "thaw", "used")
+    __slots__ = ("extractor", "thaw", "used")
 
     def __init__(self, thaw: Thaw) -> None:
         self.thaw = thaw
         """Leaves -> a fresh value."""
-        self.taker: Taker | None = None
+        self.extractor: Extractor | None = None
         """Value -> leaves; made when the shape is met again."""
         self.used = False
 
@@ -71,7 +71,7 @@ class Shapes:
                 made, worked = self._make(shape), True
             elif fresh and not made.used:
                 made.used = worked = True
-                made.taker = taker(shape)
+                made.extractor = extractor(shape)
             self._known[shape] = made
             return made, worked
 

@@ -1,4 +1,4 @@
-"""The inverse of a compiled constructor: takes apart a value of a known shape.
+"""Extractors, the inverse of compiled constructors: each takes apart values of one shape.
 
 Straight-line code that checks the classes, lengths and keys it expects and gives up at the first surprise, three
 times as fast as finding the shape anew.
@@ -17,7 +17,7 @@ _KEYS = frozenset({str})
 _LONG = 4096
 
 
-class Taker:
+class Extractor:
     """A shape's `take`: value -> leaves, or None if the value is of another shape."""
 
     __slots__ = ("copies", "take")
@@ -28,12 +28,12 @@ class Taker:
         """Which leaves are lists of atoms; the others are atoms."""
 
 
-def taker(shape: Shape) -> Taker | None:
-    """Compile the taker of a shape; None if the shape has parts that only a walk can judge."""
+def extractor(shape: Shape) -> Extractor | None:
+    """Compile the extractor of a shape; None if the shape has parts that only a walk can judge."""
     writer = _Writer(shape)
     if not writer.node("v", next(writer.tokens)):
         return None
-    return Taker(compiled(writer.source(), writer.names), tuple(writer.copies))
+    return Extractor(compiled(writer.source(), writer.names), tuple(writer.copies))
 
 
 class _Writer:
