@@ -166,14 +166,17 @@ class Keeping:
         return dropped or pair is not None
 
     async def _wrong_away(self, entry: str, by: Scope) -> bool:
-        """The same of what is in no memory here, and may be in the store; not if another answer took its place."""
+        """The same of what is in no memory here: it may be in the store, or a stream that is still read. Not if another
+        answer took its place."""
         digest, shared = key_of(entry), self._tiers.shared
-        if digest is None or shared is None or of_another(entry, by.tenant):
+        if digest is None or of_another(entry, by.tenant):
             return False
         replaced = entry.startswith("e") and self._keeper.holds(digest)
         if replaced or not self._tiers.reports.may_take(b"", by.principal):
             return False
-        return await shared.invalidations.forget(digest)
+        self._keeper.declare_key(digest)
+        stored = shared is not None and await shared.invalidations.forget(digest)
+        return bool(await self._tiers.forget(digest)) or stored
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """Record a stream that the backend answers with; it is kept when it has ended well."""
