@@ -214,15 +214,18 @@ def _is_json(hint: Any) -> bool:
 
 def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
     """Raise ConfigurationError for a tag that is no template, or over a parameter that the function does not have."""
-    known = signature_of(fn).parameters
-    extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    every = signature_of(fn).parameters.values()
+    many = {one.name: one.kind for one in every if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
+    known = [one.name for one in every if one.name not in many]
     for tag in tags:
         for field in fields_of("tags", tag):
             first = field.replace("[", ".").partition(".")[0]
-            if first not in known and not extra:
-                raise ConfigurationError(
-                    "tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}"
-                )
+            if first in many:
+                remedy = f"{name}: {first!r} is any number of arguments: name one, a keyword by its own name"
+                raise ConfigurationError("tags", tag, remedy)
+            if first not in known and inspect.Parameter.VAR_KEYWORD not in many.values():
+                remedy = f"{name} has no parameter {first!r}; it has {', '.join(known)}"
+                raise ConfigurationError("tags", tag, remedy)
 
 
 def fields_of(setting: str, template: str, within: str | None = None) -> Iterator[str]:

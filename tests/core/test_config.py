@@ -92,7 +92,7 @@ def _twice(layer: CacheLayer) -> Any:
             "not a template",
         ),
         (
-            lambda: CacheLayer(semantic=False).wrap(_later, tags=["{given:{n}}"]),
+            lambda: CacheLayer(semantic=False).wrap(lambda given: given, tags=["{given:{n}}"]),
             "{given:{n}}",
             "no parameter 'n'",
         ),

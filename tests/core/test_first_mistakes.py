@@ -204,3 +204,27 @@ async def test_another_model_may_be_named_as_the_first_one_is(tmp_path: Path) ->
             ConfigurationError, match=f"embedder='{tmp_path}': the directory of a model lacks"
         ):
             await layer.change_model(tmp_path)
+
+
+@pytest.mark.parametrize("tag", ["topic:{body[topic]}", "part:{parts[0]}", "all:{parts}"])
+def test_a_tag_over_any_number_of_arguments_is_told_to_name_one(tag: str) -> None:
+    """It was taken, and no answer was ever kept."""
+
+    async def ask(question: str, *parts: str, **body: Any) -> str:
+        return question
+
+    with pytest.raises(
+        ConfigurationError, match="any number of arguments: name one, a keyword by its own name"
+    ):
+        CacheLayer(semantic=False).cached(tags=[tag])(ask)
+
+
+async def test_a_tag_may_name_a_keyword_that_the_signature_does_not() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(tags=["topic:{topic}"])
+    async def ask(question: str, **body: str) -> str:
+        return question
+
+    await ask("how?", topic="kites")
+    assert await layer.invalidate(tags=["topic:kites"]) == 1
