@@ -144,6 +144,7 @@ class Call:
     reason: Reason | None = None
     """Why this request bypasses every tier."""
     unkeyable = ""  # else a message: which argument cannot be part of a key
+    keyless = ""  # else a message: what failed as the key was made, of which the log knows more
     looked: Reason | None = None
     """Why the shared store has no answer; None if it was not asked yet."""
     lease: Lease | None = None

@@ -65,8 +65,8 @@ async def explain(engine: Engine, call: Call) -> Explanation:
     differs = most[0][0] if most else None
     name = call.function.name
     if call.reason is not None or call.identity is None:
-        reasons = {"memory": call.reason or Reason.NOT_KEYABLE}
-        return Explanation(name, "bypass", reasons, differs_most=differs, why=call.unkeyable)
+        reasons, why = {"memory": call.reason or Reason.NOT_KEYABLE}, call.unkeyable or call.keyless
+        return Explanation(name, "bypass", reasons, differs_most=differs, why=why)
     identity = call.identity
     facts: dict[str, Any] = {
         "key": f"{call.digest:032x}", "text": identity.text, "scope": identity.scope, "differs_most": differs,

@@ -26,6 +26,9 @@ _MISFIT = (
     "signature of what it wraps (put the layer's decorator below it); or a keyword is called as a parameter in front "
     "of the / is (rename one of them)"
 )
+_KEYLESS = (
+    "its key could not be made: key=, text=, vary=, self_key= or an argument raised {}; the log says where"
+)
 
 
 class Handle:
@@ -63,7 +66,7 @@ class Handle:
             call.unkeyable = str(fault)
         except Exception as fault:
             if self._faults.forgives("key", fault, function.name) is not None:
-                call.reason = Reason.NOT_KEYABLE
+                call.reason, call.keyless = Reason.NOT_KEYABLE, _KEYLESS.format(type(fault).__name__)
                 return call
             raise
         if identity is None:

@@ -107,6 +107,16 @@ async def test_why_calls_go_uncached_is_told() -> None:
     assert told.verdict == "bypass" and told.why.startswith("argument 'question' cannot be part of a key")
 
 
+@pytest.mark.parametrize("option", [{"key": lambda question: 1 / 0}, {"vary": [lambda: 1 / 0]}], ids=str)
+async def test_it_is_told_that_a_key_could_not_be_made(option: dict[str, Any]) -> None:
+    @CacheLayer(semantic=False).cached(**option)
+    async def ask(question: str) -> str:
+        return question
+
+    assert await ask("a") == "a"
+    assert "raised ZeroDivisionError; the log says where" in (await ask.explain("a")).why
+
+
 async def test_a_hit_needs_no_reason(clock: ManualClock) -> None:
     _, ask = exact(clock)
     await ask("q")
