@@ -24,6 +24,11 @@ from cachelayer.policy import AS_IT_IS, strings
 from .configs import check_named, configurable, heard
 from .serial import LangChainCodec
 
+_REMEMBERS = (
+    "it keeps a history or checkpoints, which are no part of the key, and to which a hit adds nothing: cache what it "
+    "runs, as in RunnableWithMessageHistory(CachedRunnable(...), ...), or say by vary= what of them counts"
+)
+
 
 @dataclass
 class _Made:
@@ -66,6 +71,8 @@ class CachedRunnable(Runnable[Any, Any]):
             raise ConfigurationError(
                 "runnable", runnable, "give a Runnable, a function or a dict of them"
             ) from None
+        if not options.keys() & {"vary", "key"} and _remembers(self.runnable):
+            raise ConfigurationError("runnable", type(self.runnable).__name__, _REMEMBERS)
         self.name = name
         ignored = ["config", "made", *strings("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
@@ -153,6 +160,14 @@ def _reads_messages(runnable: Runnable[Any, Any]) -> bool:
     while isinstance(runnable, RunnableBinding):
         runnable = runnable.bound
     return isinstance(runnable, BaseLanguageModel)
+
+
+def _remembers(runnable: Runnable[Any, Any]) -> bool:
+    """Whether it goes by what was said before: by a history, or a graph's checkpoints; alone, bound or in a chain."""
+    kept = any(kind.__name__ == "RunnableWithMessageHistory" for kind in type(runnable).__mro__)
+    within = (getattr(runnable, "bound", None), *getattr(runnable, "steps", ()))
+    kept = kept or bool(getattr(runnable, "checkpointer", None))
+    return kept or any(_remembers(one) for one in within if isinstance(one, Runnable))
 
 
 def _served(answer: Any, made: _Made) -> Any:
