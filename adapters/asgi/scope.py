@@ -20,7 +20,8 @@ class ScopeMiddleware:
     """Calls of the layer's functions made while a request is served belong to its principal (see
     `CacheLayerMiddleware` for `principal`, `public`, `secret` and `allow`), and are tightened as its headers ask.
 
-    A request of nobody is served with `no_cache` and `no_store`: nothing of it is kept, nothing kept answers it.
+    A request of nobody is served with `no_cache` and `no_store`: nothing of it is kept, nothing kept answers it. Its
+    word is no owner's either, but that of one more principal.
     `deadline`: how long tiers may take, counted from the request's arrival.
     """
 
@@ -48,11 +49,11 @@ class ScopeMiddleware:
             await self.app(scope, receive, send)
             return
         facts = Facts(scope["headers"], frozenset())
-        principal = who = None
+        principal, who = None, self._principals.digest(facts.credentials)
         with self._engine.faults.guard("principal"):
             principal = await self._principals.of(scope, facts.credentials)
             if principal is not None:
-                who = self._principals.caller(principal, scope).hex()
+                who = self._principals.caller(principal, scope)
         tighter = facts.asked(self._allow).tightening()
         if principal is None:
             tighter |= {"no_cache": True, "no_store": True}
@@ -61,7 +62,7 @@ class ScopeMiddleware:
             tighter["max_error_rate"] = min(rate, self.layer.policy.max_error_rate)
         with ExitStack() as stack:
             named = None if principal is None else principal.name
-            stack.enter_context(self.layer.scope(tenant=named, principal=who, deadline=self._deadline))
+            stack.enter_context(self.layer.scope(tenant=named, principal=who.hex(), deadline=self._deadline))
             if tighter:
                 stack.enter_context(self.layer.tighten(**tighter))
             await self.app(scope, receive, send)

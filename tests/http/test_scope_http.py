@@ -89,8 +89,24 @@ async def test_a_caller_whom_the_proxy_does_not_name_is_one_like_any_other(handl
     for user in ({}, {}, {"x_user": "eve"}):
         await asked(client, x_tenant="acme", **user)
         callers.append(handler.inside.principal)
-    assert None not in callers and callers[0] == callers[1] != callers[2]
+    assert all(callers) and callers[0] == callers[1] != callers[2]
     assert not handler.layer.stats()["faults"]
+
+
+async def test_the_word_of_nobody_is_not_the_owners(handler: Handler) -> None:
+    """Nor is that of one of whom `caller` fails to tell who it is. Outside a scope, reports have no limit."""
+
+    def broken(scope: Any) -> str:
+        raise LookupError
+
+    def of(scope: Any) -> str:
+        return "acme"
+
+    of.caller = broken  # type: ignore[attr-defined]
+    for principal in (None, lambda scope: None, of):
+        client = Client(ScopeMiddleware(handler, layer=handler.layer, principal=principal), key=None)
+        await asked(client)
+        assert handler.inside.principal
 
 
 async def test_what_is_no_request_passes(handler: Handler) -> None:

@@ -120,7 +120,8 @@ class KeyPart:
 
     tenant: str
     sha256: str = field(
-        default="", metadata={"match": r"[0-9a-f]{64}", "form": "64 hexadecimal digits", "secret": True}
+        default="",
+        metadata={"match": r"[0-9a-f]{64}", "form": "64 hexadecimal digits in lower case", "secret": True},
     )
     env: str = ""
     """Environment variable that holds the key itself."""
