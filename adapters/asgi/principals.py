@@ -19,6 +19,7 @@ import orjson
 
 from cachelayer.checks import unquoted
 from cachelayer.errors import ConfigurationError
+from cachelayer.flow.waiting import within
 from cachelayer.types import Reason
 
 HttpScope = Mapping[str, Any]
@@ -172,6 +173,9 @@ class NoName(TypeError):
 class Principals:
     """Tells whose a request is. Raises ConfigurationError at construction."""
 
+    patience = 5.0
+    """Seconds that the owner's functions have to say who asks, and whether they may: what hangs has failed."""
+
     def __init__(
         self, resolver: Resolver | None, *, public: bool, secret: bytes | str | None, shared_store: bool
     ) -> None:
@@ -207,7 +211,7 @@ class Principals:
                 return Principal(f"own:{digest.hex()}", True, digest)
             return Principal(None, False, digest) if self._public else None
         found = self._resolver(scope)
-        name: object = await found if inspect.isawaitable(found) else found
+        name: object = await within(self.patience, found) if inspect.isawaitable(found) else found
         if name is True:  # a predicate would make one tenant of all
             raise NoName("it returned True: return the tenant's name, or None")
         if name:

@@ -105,7 +105,7 @@ class Responder:
         if isinstance(trust, bool):
             return trust
         with self.served.guard("trust"):
-            return await agrees(trust, self.scope)
+            return await agrees(trust, self.scope, self.settings.principals.patience)
         return False
 
     async def _let_in(self, principal: Principal) -> bool | None:
@@ -113,7 +113,8 @@ class Responder:
         settings = self.settings
         if settings.authorize is not None:
             with self.served.guard("authorize"):
-                return True if await agrees(settings.authorize, self.scope) else None
+                said = await agrees(settings.authorize, self.scope, settings.principals.patience)
+                return True if said else None
             return None
         grant = settings.accepted.grant(key_of(principal, self.path))
         return grant is not None and self.served.now() < grant.until

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.keys.chat import HEADERS
+from cachelayer.flow.waiting import within
 from cachelayer.signatures import signature
 
 from .accepted import Accepted, Key
@@ -176,10 +177,10 @@ def _sub_app(app: App) -> Callable[[HttpScope], Awaitable[bool]]:
     return lets_in
 
 
-async def agrees(asked: Authorize, scope: HttpScope) -> bool:
-    """What `authorize` or `trust` says of a request."""
+async def agrees(asked: Authorize, scope: HttpScope, patience: float) -> bool:
+    """What `authorize` or `trust` says of a request. Raises TimeoutError for one that says nothing for so long."""
     said = asked(scope)
-    return bool(await said if inspect.isawaitable(said) else said)
+    return bool(await within(patience, said) if inspect.isawaitable(said) else said)
 
 
 def key_of(principal: Principal, path: str) -> Key:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -69,3 +70,25 @@ async def test_a_key_that_is_unknown_on_one_route_has_no_hits_on_another(layer: 
     upstream.keys = set()
     assert (await client.post("/v1/embeddings", {"model": "e", "input": "a"})).status == 401
     assert (await client.chat("x")).status == 401
+
+
+@pytest.mark.parametrize("hangs", ["principal", "authorize", "trust"])
+async def test_a_function_of_the_owners_that_hangs_has_failed(
+    upstream: Upstream, layer: CacheLayer, hangs: str
+) -> None:
+    """The app answers, as if it had raised: a hit without `trust`, else past the cache."""
+    silent, hung = asyncio.Event(), []
+
+    async def never(scope: Any) -> str:
+        hung.append(scope)
+        await silent.wait()
+        return "acme"
+
+    options: Any = {"principal": lambda scope: "acme", "authorize": lambda scope: True, hangs: never}
+    app = CacheLayerMiddleware(upstream, layer=layer, **options)
+    app._served[CHAT].settings.principals.patience = 0.01
+    async with asyncio.timeout(20):
+        told = [await Client(app).chat("x") for _ in range(2)]
+    assert [one.status for one in told] == [200, 200] and len(hung) == 2
+    assert len(upstream.requests) == (1 if hangs == "trust" else 2)
+    assert layer.stats()["faults"] == {f"{hangs}:TimeoutError": 2}
