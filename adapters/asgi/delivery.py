@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TURN = 4096
 """Bytes of events after which others have a turn: a server's `send` waits only for a reader who is slow."""
+_AT_ONCE = (b"x-accel-buffering", b"no")
+"""Tells nginx to pass each piece on as it comes, as apps do with streams of their own."""
 _JSON, _EVENTS = b"application/json", b"text/event-stream; charset=utf-8"
 
 
@@ -92,7 +94,7 @@ class Delivery:
         headers = _aged(headers, answer[2])
         if self.wanted.stream and self.served.route.openai:
             events = replay.as_stream(answer, usage=self.wanted.usage)
-            await self._start(_EVENTS, language, headers)
+            await self._start(_EVENTS, language, self._at_once(headers, False))
             await self._send_events(_one(events))
             return
         await self._send_body(media, language, headers, replay.whole(answer))
@@ -119,7 +121,7 @@ class Delivery:
             if self.wanted.usage and not recorded_usage:
                 raise Again
             replayed = replay.Replayed(openai=openai, usage=self.wanted.usage, recorded_usage=recorded_usage)
-            await self._start(media, language, headers)
+            await self._start(media, language, self._at_once(headers, live))
             await self._send_events(replay.batches(pieces, replayed, live=live), live=live)
         finally:
             await pieces.aclose()  # type: ignore[attr-defined]
@@ -158,6 +160,10 @@ class Delivery:
             headers.append((b"content-language", language))
         self.begun = True
         await self.r.send({"type": START, "status": 200, "headers": headers})
+
+    def _at_once(self, headers: list[status.Header], live: bool) -> list[status.Header]:
+        """The headers of events that do not all come now."""
+        return [*headers, _AT_ONCE] if live or self.settings.pace is not None else headers
 
     async def _send_events(self, messages: AsyncIterator[bytes], *, live: bool = False) -> None:
         """Live events go out as they come; of others, the last message is marked as the last. A caller that can read

@@ -1,4 +1,4 @@
-"""Streams over HTTP are timed as their callers get them."""
+"""Streams over HTTP are timed as their callers get them, and no proxy is left to hold back what comes in pieces."""
 
 from __future__ import annotations
 
@@ -43,3 +43,20 @@ async def test_each_repeat_of_a_stream_is_timed(c: Client, layer: CacheLayer) ->
     for _ in range(4):
         assert (await c.chat("hello", stream=True)).complete
     assert [paced(layer, what, "hit")[0] for what in ("first_token", "stream")] == [3, 3]
+
+
+async def test_nginx_is_told_to_hold_no_piece_back(c: Client, upstream: Upstream, layer: CacheLayer) -> None:
+    """Of another's stream under way and of a paced replay; what is there at once comes at once anyway."""
+    script = {"say": "a b c", "hold": "held", "hold_after": 2}
+    first = c.chatting(script, stream=True)
+    await first.parts(2)
+    late = c.chatting(script, stream=True)
+    await late.parts(1)
+    upstream.gate("held").set()
+    told = [await first.wait(), await late.wait(), await c.chat(script, stream=True)]
+    assert [one.header("x-accel-buffering") for one in told] == ["", "no", ""] and told[2].hit
+    slow = Client(CacheLayerMiddleware(upstream, layer=layer, pace=0.0, name="slow"))
+    await slow.chat("x")
+    for _ in range(2):
+        replayed = await slow.chat("x", stream=True)
+        assert replayed.hit and replayed.header("x-accel-buffering") == "no"
