@@ -75,6 +75,25 @@ def test_verbs_are_opposites_in_every_form_they_share(pair: str) -> None:
     assert (other in ANTONYMS[one]) == (one[-2:] == other[-2:] or one.endswith("s"))
 
 
+@pytest.mark.parametrize(
+    ("pair", "opposed"),
+    [
+        ("sending/receive", True),
+        ("throw/catching", True),
+        ("reads/writing", True),
+        ("closed/opens", False),
+        ("booking/cancel", False),
+        ("open/closes", False),
+        ("disabled/enable", False),
+    ],
+)
+def test_verbs_are_opposites_in_other_forms_where_no_form_is_a_state_or_a_thing(
+    pair: str, opposed: bool
+) -> None:
+    one, other = pair.split("/")
+    assert (other in ANTONYMS[one]) is opposed
+
+
 TEXTS = st.lists(
     st.sampled_from("apart from other than including still yet once until the bus no matter as well".split())
 )

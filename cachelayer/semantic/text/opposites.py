@@ -6,7 +6,7 @@ Data only; words are lower-case.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from typing import Final
 
 _PAIRS: Final = """
@@ -33,7 +33,7 @@ _PAIRS: Final = """
     husband/wife king/queen uncle/aunt nephew/niece grandfather/grandmother mr/mrs domestic/international
     local/foreign public/private free/paid personal/business manual/automatic online/offline full/empty full/partial
     full/part-time all/none always/never everything/nothing everyone/nobody both/neither single/multiple single/double
-    single/married odd/even active/inactive active/passive input/output read/write reading/writing horizontal/vertical
+    single/married odd/even active/inactive active/passive input/output horizontal/vertical
     row/column rows/columns absolute/relative asynchronous/synchronous async/sync static/dynamic mutable/immutable
     global/local client/server master/slave supply/demand profit/loss profits/losses asset/liability
     assets/liabilities income/expense income/expenses revenue/cost winner/loser ally/enemy friend/enemy happy/sad
@@ -97,9 +97,12 @@ _VERBS: Final = """
     ignite/extinguish merge/split mount/dismount oppose/support overestimate/underestimate pause/resume pause/continue
     pause/cancel pause/stop stop/continue stop/resume cancel/continue cancel/resume punish/reward shrink/expand
     shorten/lengthen strengthen/weaken improve/worsen brighten/darken arrive/leave give/receive give/take
-    attack/defend ask/answer cause/prevent cure/cause inhibit/promote lend/return undo/redo fold/unfold
+    attack/defend ask/answer cause/prevent cure/cause inhibit/promote lend/return undo/redo
+    fold/unfold throw/catch read/write
 """
-"""Verbs, which are opposites in every form."""
+"""Verbs, which are opposites in every form; what ends in 'ed' may be a state, which is against such alone."""
+_IN_ONE_FORM: Final = frozenset("open/close book/cancel order/cancel schedule/cancel".split())
+"""'Open' is a state as well, and a 'booking' is what one cancels."""
 _SIDES: Final = """
     cause causes reason reasons origin origins trigger triggers / effect effects consequence consequences
     cause causes reasons / outcome outcomes aftermath
@@ -138,22 +141,26 @@ _SIDES: Final = """
 
 
 def _forms(verb: str) -> Iterator[tuple[str, ...]]:
-    """What ends in 's', 'ed' and 'ing', if it is regular; where its last letter may be doubled, in both ways."""
+    """The verb, and what ends in 's', 'ing' and 'ed' if it is regular; where its last letter may be doubled, in both
+    ways."""
     short = verb[:-1] if verb.endswith("e") else verb
     past = verb[:-1] + "i" if verb.endswith("y") and verb[-2] not in "aeou" else short
     doubled = (verb + verb[-1],) if verb[-1] in "bdglmnprt" and verb[-2] in "aeiou" else ()
+    yield (verb,)
     yield (past + "es" if past.endswith(("i", "s", "x", "ch", "sh")) else verb + "s",)
-    yield tuple(one + "ed" for one in (past, *doubled))
     yield tuple(one + "ing" for one in (verb if verb.endswith("ee") else short, *doubled))
+    yield tuple(one + "ed" for one in (past, *doubled))
 
 
 def _antonyms() -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     pairs = [tuple(pair.split("/")) for pair in _PAIRS.split()]
     for one, other in (pair.split("/") for pair in _VERBS.split()):
-        pairs.append((one, other))
-        for these, those in zip(_forms(one), _forms(other), strict=True):
+        here, there = [*_forms(one)], [*_forms(other)]
+        for these, those in zip(here, there, strict=True):
             pairs += product(these, those)
+        if f"{one}/{other}" not in _IN_ONE_FORM:
+            pairs += product(chain(*here[:-1]), chain(*there[:-1]))
     for line in _SIDES.strip().splitlines():
         one, other = line.split(" / ")
         pairs += product(one.split(), other.split())
