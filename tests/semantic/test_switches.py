@@ -12,11 +12,16 @@ OTHER = [
     ("lights on", "turn the lights in here off"),
     ("is the heating off", "is the heating in the hall on now"),
     ("keep the pump on overnight", "leave the pump off"),
+    ("turn the heating off at night and on in the morning", "have it on at night and off in the morning"),
+    ("lights on when I come home and off when I leave", "lights off when I come home, on when I leave"),
+    ("turn it off at noon", "turn it on at noon and off at midnight"),
 ]
 SAME = [
     ("turn on the lamp on the desk", "switch the desk lamp on"),
     ("how much is it with 10% off", "what does it cost on Monday"),
     ("turn it off and on again", "switch it off"),
+    ("turn the heating off at night and on in the morning", "in the morning turn it on, and off at night"),
+    ("lights off on Monday and tv on", "tv on and lights off on Monday"),
     ("write a report on rain", "turn the fan off"),
 ]
 

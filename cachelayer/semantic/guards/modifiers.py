@@ -16,6 +16,7 @@ from ..text.lexicon import FUNCTION_WORDS
 from ..text.reading import Reading
 from ..text.words import APART, OPPOSITE, Words, slip
 from .searches import IDLE
+from .thresholds import THAN
 
 _NEAR: Final = 0.45
 """Cosine of two words from which either may say what the other does."""
@@ -30,6 +31,8 @@ _VAGUE: Final = IDLE.union(
 _DENYING: Final = frozenset(("less", "least"))
 _PASSING: Final = frozenset("new old good bad big small".split())
 """What may be said of either by the way: 'change my old password' sets a new one."""
+_MORE: Final = frozenset(("more", "less"))
+"""'More affordable' is 'cheaper'."""
 _FAR: Final = 0.55
 """The same of words that are weighed against others."""
 
@@ -55,6 +58,8 @@ def alternatives(a: Reading, b: Reading, table: Words) -> bool:
     if "or" not in a.signature.vocabulary or "or" not in b.signature.vocabulary:
         return False
     mine, theirs = _weighed(a), _weighed(b)
+    if mine and frozenset(map(stem, mine)) == frozenset(map(stem, theirs)) and _less(a) and _less(b):
+        return _less(a).isdisjoint(_less(b))
     known, said = a.signature.stems, b.signature.stems
     lone, other = ([w for w in x if stem(w) not in y] for x, y in ((mine, said), (theirs, known)))
     if len(lone) == len(other) == 1 and not {*map(stem, mine)}.isdisjoint(map(stem, theirs)):
@@ -64,6 +69,11 @@ def alternatives(a: Reading, b: Reading, table: Words) -> bool:
     return any(
         not slip(x, y) and _own(x, b, table, _FAR) and _own(y, a, table, _FAR) for x in mine for y in theirs
     )
+
+
+def _less(r: Reading) -> frozenset[bool]:
+    """Whether it asks for the greater of two, or for the smaller: 'heavier', 'cheaper'."""
+    return frozenset(THAN[word] for word in r.signature.words if word in THAN and word not in _MORE)
 
 
 def _weighed(r: Reading) -> list[str]:

@@ -7,11 +7,12 @@ to rise in one, and to fall in the other; or to change by a number in one, and t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 from ..text.lexemes import NONE, stem
-from ..text.lexicon import CARDINALS
+from ..text.lexicon import CARDINALS, FUNCTION_WORDS
 from ..text.signature import Signature
 
 _SWITCHING: Final = frozenset(
@@ -22,6 +23,10 @@ _ON: Final = "on"
 _OFF: Final = "off"
 _NEAR: Final = 6
 """Words behind the verb among which what belongs to it stands."""
+_WHEN: Final = frozenset(
+    "at in when whenever after before while until till from during if as once every and".split()
+)
+"""Behind one of these 'on' and 'off' something is said of when."""
 _UP, _DOWN = "up", "down"
 _TURNING: Final = frozenset("turn turns turned turning crank bring".split())
 _RISING: Final = frozenset(map(stem, "raise increase boost brighten louder".split()))
@@ -36,10 +41,29 @@ _LEVELS: Final = _RISING | _FALLING
 
 
 def switches(a: Signature, b: Signature) -> bool:
-    """On in one, off in the other, and each but one of them."""
+    """On in one, off in the other, and each but one of them; or at one time on here and off there."""
+    if _OFF in a.vocabulary and _OFF in b.vocabulary:
+        there = _timed(b.words) if _ON in a.vocabulary or _ON in b.vocabulary else {}
+        return (
+            any(there.get(time, state) != state for time, state in _timed(a.words).items())
+            if there
+            else False
+        )
     if _OFF in a.vocabulary:
         return _OFF not in b.vocabulary and _ON not in a.vocabulary and _is(a, _OFF) and _is(b, _ON)
     return _OFF in b.vocabulary and _ON not in b.vocabulary and _is(b, _OFF) and _is(a, _ON)
+
+
+def _timed(words: Sequence[str]) -> dict[str, str]:
+    """When something is on, and when off: of 'on at night and off when I leave' 'night' and 'leave', as stems."""
+    found, state = dict[str, str](), ""
+    for word, after in pairwise((*words, "")):
+        if word in (_ON, _OFF):
+            state = word if after in _WHEN else ""
+        elif state and word not in FUNCTION_WORDS and word not in _WHEN:
+            found[stem(word)] = state
+            state = ""
+    return found
 
 
 def levels(a: Signature, b: Signature) -> bool:
