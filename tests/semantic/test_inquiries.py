@@ -31,6 +31,8 @@ from cachelayer.semantic.guards.permissions import permissions
     ("How often should I water basil?", "How much should I water basil?"),
     ("How many times a day do I feed a kitten of 8 weeks?", "How much do I feed an 8 week old kitten?"),
     ("How frequently does a car need oil?", "how much oil does the car need"),
+    ("Can I change the name on my ticket?", "whose name is on my ticket"),
+    ("Can we drive the van?", "Who drives the van?"),
     ("Is the new gym any good?", "Where is the new gym?"),
     ("are your labs old", "where are your labs"),
 )
@@ -62,6 +64,7 @@ def test_whether_why_and_when_are_other_questions(one: str, other: str):
     ("What is the reason for the delay?", "Why is there a delay?"),
     ("Reset my password", "How do I reset my password?"),
     ("", "Why?"),
+    ("Can anybody help me with tax?", "who can help me with tax"),
 )
 def test_one_may_ask_for_the_same_otherwise(one: str, other: str):
     assert not apart(inquiries, one, other)

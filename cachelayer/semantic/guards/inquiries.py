@@ -33,6 +33,7 @@ _RATED: Final = frozenset("times per daily weekly monthly every each once twice"
 _SPANS: Final = frozenset("hour day week month year".split())
 """With one of these, or 'a' before one, one may ask how much in place of how often."""
 _REASON, _MOMENT = "why", "when"
+_PEOPLE: Final = frozenset(("who", "whose"))
 _UNLIKE_WHO: Final = frozenset((_MOMENT, *MEASURED))
 _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *MEASURED))
 WHATS: Final = frozenset(("what's", "whats"))
@@ -115,6 +116,10 @@ def _apart(one: Signature, other: Signature) -> bool:
         return True
     if one.words[0] in BEING and one.words[1:2] == ("there",):
         return False  # 'Is there a fee?' is 'How high is the fee?'
+    if other.question in _PEOPLE:
+        return (
+            one.words[0] in _MAY and one.words[1:2] in (("i",), ("we",)) and _IMPERSONAL.isdisjoint(one.words)
+        )
     if other.question == _MOMENT:
         return one.dates <= other.dates  # 'is it on Monday' may be 'when is it'
     if other.question in _WAYS:

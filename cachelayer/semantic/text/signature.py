@@ -82,7 +82,9 @@ _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
 )} | {"whom": "who", "whom's": "who"}  # fmt: skip
 _YES_NO: Final = AUXILIARIES - {"had"}
-_TIMES: Final = frozenset("time day date year month case cases situation situations circumstances".split())
+_TIMES: Final = frozenset(
+    "time times day days date dates year month case cases situation situations circumstances".split()
+)
 _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price") | {
     "reason": "why",
     "way": "how",
@@ -97,6 +99,7 @@ _NAMED: Final = _NOUNS | _TOLD
 _DEFINITE: Final = frozenset("the my your our his her their this that its".split())
 _NO_NOUNS: Final = _YES_NO.union(("one", "ones", "of", "way"))
 _PRICED: Final = frozenset("is are was were do does did would will".split())
+_PLURAL: Final = frozenset("people children men women".split())
 _RELATIVE: Final = ("who", "whose", "which")
 QUESTION_WORDS: Final = frozenset(_WH)
 ASKING: Final = _YES_NO.union(_WH)
@@ -104,7 +107,9 @@ ASKING: Final = _YES_NO.union(_WH)
 
 
 def several(word: str) -> bool:
-    """Whether it is a noun in the plural, by its ending."""
+    """Whether it is a noun in the plural, by its ending if it is no common one without."""
+    if word in _PLURAL:
+        return True
     return word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is", "'s"))
 
 
