@@ -50,6 +50,12 @@ Come posso disdire l'abbonamento? | Come faccio a disdire l'abbonamento?
 Jak włączyć powiadomienia? | Jak mogę włączyć powiadomienia?
 Как включить уведомления? | Как можно включить уведомления?
 Можно ли вернуть товар после 14 дней? | Могу ли я вернуть товар после 14 дней?
+Wo ist meine Bestellung gerade? | Wo befindet sich meine Bestellung gerade?
+Combien coûte le billet pour Lyon ? | quel est le prix du billet pour Lyon
+¿Cuánto cuesta el envío? | ¿Cuál es el precio del envío?
+Dov'è il mio ordine? | Dove si trova il mio ordine?
+Onde está meu pedido? | Cadê meu pedido?
+Где мой заказ сейчас? | Где находится мой заказ сейчас?
 Làm thế nào để đổi mật khẩu? | Làm sao để đổi mật khẩu?"""
 
 OTHER = """\
@@ -57,6 +63,8 @@ Ich möchte mein Konto löschen | Ich will mein Konto eröffnen
 Je veux annuler mon abonnement | J'aimerais suspendre mon abonnement
 Ich möchte sonntags nicht arbeiten | Ich will sonntags arbeiten
 Comment activer le mode sombre ? | Comment puis-je désactiver le mode sombre ?
+Quelle est la capitale de l'Italie ? | C'est quoi la monnaie de l'Italie ?
+Quel est le prix du billet ? | Quel est le nom du billet ?
 ¿Puedo cambiar mi vuelo ya? | ¿No puedo cambiar mi vuelo ya?
 ¿Por qué puedo cambiar mi vuelo? | ¿Cómo puedo cambiar mi vuelo?
 Czy mogę zwrócić towar po 14 dniach? | Czy muszę zwrócić towar po 14 dniach?
