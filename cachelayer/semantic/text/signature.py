@@ -121,9 +121,10 @@ def asks(words: Sequence[str]) -> bool:
 def _question(words: list[str], text: str) -> str:
     relative = False
     for i, word in enumerate(words[:6]):
-        if i and word in _RELATIVE and several(words[i - 1]):
-            relative = True  # 'users who signed up'
-        elif word in _WH:
+        if word in _WH:
+            if i and word in _RELATIVE and several(words[i - 1]):
+                relative = True  # 'users who signed up'
+                continue
             after = words[i + 1 : i + 8]
             return _of_how(after) if word in _HOW else _of_what(_WH[word], after)
     if words and words[0] in _YES_NO:
