@@ -7,6 +7,7 @@ reading_cache   the last texts read
 asked           the text without greetings and polite phrases around the question
   manners         where does it begin in earnest? are thanks at its end the writer's own, or what is asked about?
   direct          indirect questions as direct ones: 'where I can park' is 'where can I park'
+  fluent          what is heard and not written: 'um', 'wanna'
   characters      characters of other keyboards; whether a text asks about how something is written
 signature       numbers, dates, names, negation, the kind of question: what a vector blurs
   scanning        the pass over the text that fills it

@@ -11,6 +11,7 @@ from typing import Final
 from .characters import plain_characters
 from .courtesies import OF_WORDS
 from .direct import direct
+from .fluent import fluent
 from .manners import own, points_back, speaks_of_languages
 
 LEAST: Final = 3
@@ -137,6 +138,7 @@ def asked(text: str) -> str:
     text = plain_characters(text)
     if len(text) > LONGEST:
         return text
+    text = fluent(text)
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     at, off = _begin(said)
     end = _finish(said, at)
