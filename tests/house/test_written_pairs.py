@@ -17,6 +17,8 @@ REPORTED = (
     "read_forms_pairs.txt",
     "read_traffic_pairs.txt",
     "unread_traffic_pairs.txt",
+    "read_worded_pairs.txt",
+    "unread_worded_pairs.txt",
     "handmade_pairs.txt",
     "blind_pairs.txt",
     "late_pairs.txt",
