@@ -55,6 +55,7 @@ Combien coûte le billet pour Lyon ? | quel est le prix du billet pour Lyon
 ¿Cuánto cuesta el envío? | ¿Cuál es el precio del envío?
 Dov'è il mio ordine? | Dove si trova il mio ordine?
 Onde está meu pedido? | Cadê meu pedido?
+Где находится вокзал? | где находится вокзал
 Где мой заказ сейчас? | Где находится мой заказ сейчас?
 Làm thế nào để đổi mật khẩu? | Làm sao để đổi mật khẩu?"""
 

@@ -116,10 +116,11 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
 
 
 def _begun_alike(words: list[str]) -> list[str]:
-    """In the commonest words of its language: 'quisiera cambiar' as 'quiero cambiar'."""
+    """In the commonest words of its language, if enough are left: 'quisiera cambiar' as 'quiero cambiar'."""
     for size in range(min(_LONGEST_BEGINNING, len(words) - 1), 0, -1):
         if common := BEGINNINGS.get(tuple(words[:size])):
-            return [*common, *words[size:]]
+            alike = [*common, *words[size:]]
+            return alike if len(alike) >= LEAST else words
     return words
 
 
