@@ -20,6 +20,8 @@ from cachelayer.semantic.guards.relations import relations
     ("which state has the most rivers", "which state has the most major rivers"),
     ("recent semantic parsing papers", "papers about semantic parsing"),
     ("orders older than 30 days", "orders from the last 30 days"),
+    ("how many new users signed up yesterday", "number of users who were active yesterday"),
+    ("list open tickets", "which tickets are closed"),
     ("how did our revenue change compared to last year", "what was our revenue last year"),
     (
         "the capitals of states that border Texas",

@@ -31,9 +31,10 @@ _OTHERWISE: Final = {
 _MEAN: Final = frozenset(
     "average averages averaged avg mean median typical typically usual usually normal general".split()
 )
-_NARROWING: Final = frozenset(
-    "major big large small recent new popular active inactive open closed paid unpaid pending overdue".split()
+_NARROWED: Final = lx.by_first(
+    "big large major|small|new recent|popular|active|inactive|open pending unpaid overdue|closed|paid"
 )
+_NARROWING: Final = frozenset(_NARROWED)
 _PICKING: Final = _NARROWING.union(
     "main key largest biggest top best good great greater important common famous last latest newest".split()
 )
@@ -95,7 +96,7 @@ def _narrows(a: Signature, b: Signature) -> bool:
     differ = a.vocabulary ^ b.vocabulary
     if any(word in differ and same.isdisjoint(differ) for word, same in _OTHERWISE.items()):
         return True
-    if not differ.isdisjoint(_NARROWING) and (_narrower(a, b) or _narrower(b, a)):
+    if not differ.isdisjoint(_NARROWING) and (_narrower(a, b) or _narrower(b, a) or _otherwise_narrow(a, b)):
         return True
     return not differ.isdisjoint(_AGED) and a.numbers == b.numbers and (_outside(a, b) or _outside(b, a))
 
@@ -120,6 +121,13 @@ def _narrower(few: Signature, all_: Signature) -> bool:
     words = few.words
     narrow = [i for i, word in enumerate(words) if word in _NARROWING]
     return any(not _ROWS.intersection(words[i + 1 : i + 4]).isdisjoint(all_.vocabulary) for i in narrow)
+
+
+def _otherwise_narrow(a: Signature, b: Signature) -> bool:
+    """'New users' / 'users who were active'."""
+    mine, theirs = ({_NARROWED[word] for word in s.vocabulary & _NARROWING} for s in (a, b))
+    rows = _ROWS & a.vocabulary & b.vocabulary
+    return bool(mine and theirs and rows) and mine.isdisjoint(theirs)
 
 
 def _outside(old: Signature, late: Signature) -> bool:
