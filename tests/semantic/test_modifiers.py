@@ -56,6 +56,9 @@ def test_what_either_text_may_say_is_no_other_sort(a: str, b: str) -> None:
         ("should I buy or lease", "is it better to purchase or lease", False),
         ("coffee or tea in the morning", "tea or coffee in the morning", False),
         ("do you take cash or card", "can I pay cash or by card", False),
+        ("do you take cash or card", "do you accept cash or credit", False),
+        ("is it better to rent or buy", "is renting or owning better", False),
+        ("do I pay now or later", "is payment due now or later", False),
         ("milk", "tea or milk", False),
     ],
 )

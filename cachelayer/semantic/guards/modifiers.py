@@ -14,7 +14,7 @@ from typing import Final
 from ..text.lexemes import POSSESSORS, PREPOSITIONS, stem
 from ..text.lexicon import FUNCTION_WORDS
 from ..text.reading import Reading
-from ..text.words import APART, OPPOSITE, Words, slip
+from ..text.words import APART, OPPOSITE, SIBLING, Words, slip
 from .searches import IDLE
 from .thresholds import THAN
 
@@ -34,7 +34,10 @@ _PASSING: Final = frozenset("new old good bad big small".split())
 _MORE: Final = frozenset(("more", "less"))
 """'More affordable' is 'cheaper'."""
 _FAR: Final = 0.55
-"""The same of words that are weighed against others."""
+_STRANGE: Final = 0.3
+"""The same of words that are weighed against others, and against one that both texts name: 'rent or buy' is 'rent or
+own', but 'rent or lease' is not."""
+_LEADING: Final = PREPOSITIONS.union(POSSESSORS, ("a", "an", "the", "one"))
 
 
 def modifiers(a: Reading, b: Reading, table: Words) -> bool:
@@ -63,7 +66,8 @@ def alternatives(a: Reading, b: Reading, table: Words) -> bool:
     known, said = a.signature.stems, b.signature.stems
     lone, other = ([w for w in x if stem(w) not in y] for x, y in ((mine, said), (theirs, known)))
     if len(lone) == len(other) == 1 and not {*map(stem, mine)}.isdisjoint(map(stem, theirs)):
-        return table.unlike(lone[0], other[0], _FAR) and not a.says(b)
+        two = table.relation(lone[0], other[0]) == SIBLING
+        return (two or table.unlike(lone[0], other[0], _STRANGE)) and not a.says(b)
     if lone != mine or other != theirs:
         return False
     return any(
@@ -77,16 +81,14 @@ def _less(r: Reading) -> frozenset[bool]:
 
 
 def _weighed(r: Reading) -> list[str]:
-    """The words on either side of the only 'or'."""
+    """The words on either side of the only 'or'; of 'pay now or later' none."""
     words = r.signature.words
-    if words.count("or") > 1:
-        return []
     at = words.index("or")
-    sides = (words[at - 1 :: -1] if at else (), words[at + 1 :])
-    named = (
-        next((w for w in side if w not in FUNCTION_WORDS and w not in PREPOSITIONS), "") for side in sides
-    )
-    return [word for word in named if word.isalpha()]
+    before, behind = words[at - 1 : at], (w for w in words[at + 1 :] if w not in _LEADING)
+    named = [word for word in (*before, next(behind, "")) if word.isalpha()]
+    if words.count("or") > 1 or not at or not (FUNCTION_WORDS - PREPOSITIONS).isdisjoint(named):
+        return []
+    return [word for word in named if word not in PREPOSITIONS]
 
 
 def _opposed(x: str, y: str, table: Words) -> bool:
