@@ -54,6 +54,7 @@ def test_words_that_people_use_are_known(word: str) -> None:
     [
         ("how do I resset my pasword", "How do I reset my password?"),
         ("what is teh diffrence of a lease and a loan", "What is the difference of a lease and a loan?"),
+        ("when r u open on sundays", "When are you open on Sundays?"),
         ("can u mend my umbrela", "Can you mend my umbrella?"),
         ("Who was teh frist presidnet of the Romans?", "Who was the first president of the Romans?"),
         ("how do I organise the neighbours' theatre", "how do I organize the neighbors' theater"),

@@ -70,7 +70,7 @@ CONTRACTED: Final = frozenset(_EXPANDED)
 """'I'm', 'don't', 'whats'."""
 _TYPED: Final = {
     "teh": "the", "hte": "the", "adn": "and", "waht": "what", "whta": "what", "wehn": "when", "hwo": "how",
-    "taht": "that", "u": "you", "ur": "your",
+    "taht": "that", "u": "you", "ur": "your", "r": "are",
 }  # fmt: skip
 """Slips and short forms of short words."""
 _LONGEST_BEGINNING: Final = max(map(len, BEGINNINGS))
