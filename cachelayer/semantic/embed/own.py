@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import ConfigurationError
 from ...flow.background import offload
+from ...policy import is_coroutine_function
 from ...types import Embedded, Vectors
 from .checks import BadVectors, normalized
 
@@ -26,8 +27,7 @@ class OwnEmbedder:
     def __init__(self, vector: object, identity: str) -> None:
         if not callable(vector):
             raise ConfigurationError("vector", vector, "give a function of the argument that is compared")
-        called = vector if inspect.isroutine(vector) else getattr(vector, "__call__", vector)  # noqa: B004
-        self._vector, self._waits = vector, inspect.iscoroutinefunction(called)
+        self._vector, self._waits = vector, is_coroutine_function(vector)
         self.identity, self.dimension = identity, 0
 
     async def start(self) -> None:
