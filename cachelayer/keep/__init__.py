@@ -11,7 +11,7 @@ invalidation    what was declared invalid
 transport_forms   bytes of a request that lead straight to an entry
 streams         streams as they are kept
 parts           what an answer was built from
-named           the same as users name it
+part_names      the same as users name it
 accounts        what it cost
 recorder        records traffic in the background
 """

@@ -13,7 +13,7 @@ import numpy as np
 from .. import checks
 from ..durations import Duration
 from ..errors import ConfigurationError
-from ..keep.named import DEFAULT, Parts, tags_for
+from ..keep.part_names import DEFAULT, Parts, tags_for
 from ..keep.parts import corpus_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine

@@ -14,7 +14,7 @@ from ..durations import seconds
 from ..errors import ConfigurationError
 from ..flow.background import offload
 from ..keep.call import Call
-from ..keep.named import check_corpus
+from ..keep.part_names import check_corpus
 from ..keep.parts import corpus_tag, document_tag
 from ..keep.terms import vetoed
 from ..operate.upkeep import Upkeep
