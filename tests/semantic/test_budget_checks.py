@@ -284,7 +284,7 @@ def test_what_is_staked_on_a_hit_does_not_depend_on_its_risk(risk: float, hits: 
     if rising:
         account.alarm.hit(1.0, True)
     typical, this = (
-        traffic.decider._draw(case, account, Judgement(0, 0, one, None, None, pair=True, alone=one))
+        traffic.decider._draw(case, account, Judgement(FOUND[0], 0, one, None, None, pair=True, alone=one))
         for one in (1e-3, risk)
     )
     assert (this.typical, this.least) == (typical.typical, typical.least)

@@ -179,8 +179,8 @@ def test_what_a_cold_scope_serves_does_not_hang_on_what_is_read_for_learning() -
         whole = d._judge(fn, here, query, found, None)
         assert short is not None
         assert whole is not None
-        assert (short.place, short.answer, short.risk, short.guard) == (
-            whole.place, whole.answer, whole.risk, whole.guard,
+        assert (short.chosen, short.answer, short.risk, short.guard) == (
+            whole.chosen, whole.answer, whole.risk, whole.guard,
         )  # fmt: skip
         assert whole.reading is not None
 

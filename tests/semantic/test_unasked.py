@@ -69,7 +69,7 @@ def test_what_is_decided_without_the_verifiers_word_would_be_whatever_it_said(se
         for word.says in (0.0, 0.3, 1.0):
             whole = decider._judge(fn, here, query, found, None)
             assert whole is not None
-            assert not served or found[whole.place].entry == decision.entry
+            assert not served or whole.chosen.entry == decision.entry
             assert account.ledger.admits(whole.risk, fn.calibration) is served
     assert 40 < unasked[True] < hits
     assert 0 < unasked[False] < misses

@@ -91,7 +91,7 @@ class EvidenceDecider(Serving):
         judged = self._judge(case.fn, case.here, query, candidates, case.fn.account(bound))
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
-        return self._weigh(case, candidates[judged.place], judged, bound, counted=counted)
+        return self._weigh(case, judged, bound, counted=counted)
 
     def again(
         self,
@@ -110,7 +110,7 @@ class EvidenceDecider(Serving):
         if judged is None:
             return None
         case = Case(function, scope, query, fn, here)
-        return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=True)
+        return self._weigh(case, judged, max_error_rate, counted=True)
 
     def glances(self, function: str, scope: bytes, *, counted: bool) -> bool:
         """Whether `glance` may decide: the scope has evidence enough, and it was not in vain lately. `counted`: see
@@ -136,7 +136,7 @@ class EvidenceDecider(Serving):
         case = self._case(function, scope, query)
         judged, decision = self._judge.glance(case.fn, case.here, query, candidates), None
         if judged is not None:
-            decision = self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=counted)
+            decision = self._weigh(case, judged, max_error_rate, counted=counted)
         decided = decision is not None and decision.entry is not None
         if counted:
             case.fn.glances.learn(decided)
@@ -160,7 +160,7 @@ class EvidenceDecider(Serving):
         case = self._case(function, scope, query)
         fn, here = case.fn, case.here
         if (judged := self._judge(fn, here, query, candidates, None)) is not None:
-            judged = self._judge.closer(fn, judged, read, candidates)
+            judged = self._judge.closer(fn, judged, read)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
         truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)

@@ -26,8 +26,7 @@ _WORDS: Final = (PAIR, PAIR_RIVAL)
 class Judgement(NamedTuple):
     """The best answer among the candidates and the predicted risk of serving it."""
 
-    place: int
-    """Position of the chosen candidate."""
+    chosen: Candidate
     answer: int
     """Id of its answer within the scope; -1 if it is unknown."""
     risk: float
@@ -104,30 +103,29 @@ class Judge:
         unknown = _unknown(here, usable, known) if len(known) < len(usable) else []
         repeat = self._again(query, usable, known)
         if repeat is not None and account is not None:
-            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer)
+            return _repeat(fn, usable[repeat.place], repeat.answer)
         nearest = [(usable[k.place], k.answer) for k in known[:3]]
         if unknown and repeat is None and (not known or unknown[0][0].similarity > known[0].similarity):
-            return self._pair(query, candidates, unknown)
+            return self._pair(query, unknown)
         if not known:
             return None
         cold = here.hood.labelled < PROVEN
         talking = self._compares_turns and (query.turns or any(c.turns for c in usable))
         if talking or (cold and account is not None):
-            return self._pair(query, candidates, nearest)
+            return self._pair(query, nearest)
         reading = here.hood.read(query.vector, query.text, known, len(here.entries))
         if repeat is None and not cold:
-            return self._voted(fn, here, query, candidates, usable, known, reading, account)
+            return self._voted(fn, here, query, usable, known, reading, account)
         x, reading = self._heard(fn, query, usable, reading)
         if repeat is not None:
-            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer, x, reading)
-        return self._pair(query, candidates, nearest, x, reading)
+            return _repeat(fn, usable[repeat.place], repeat.answer, x, reading)
+        return self._pair(query, nearest, x, reading)
 
     def _voted(
         self,
         fn: Function,
         here: Scope,
         query: Query,
-        candidates: Sequence[Candidate],
         usable: Sequence[Candidate],
         known: Sequence[Known],
         reading: Reading,
@@ -137,16 +135,16 @@ class Judge:
         planted = _planted(here, query, reading)
         alone = planted or reading.contrary or self._edited(query, usable, reading)
         sole = reading.support >= SUPPORT and not alone
-        place = candidates.index(usable[reading.place])
+        chosen = usable[reading.place]
         if account is not None and sole and (settled := _settled(fn, here, account, reading)) is not None:
             x, risk = settled
-            return Judgement(place, reading.answer, risk, x, reading)
+            return Judgement(chosen, reading.answer, risk, x, reading)
         x, reading = self._heard(fn, query, usable, reading)
         risk = fn.model.risk(x)
         if sole:
-            return Judgement(place, reading.answer, risk, x, reading)
+            return Judgement(chosen, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
-        by_pair = self._pair(query, candidates, same, x, reading)
+        by_pair = self._pair(query, same, x, reading)
         return by_pair if alone or by_pair.alone <= KNOWN else _weighed(fn, by_pair, by_pair.alone, risk)
 
     def _heard(
@@ -157,14 +155,11 @@ class Judge:
         reading = reading.heard([p for p, _ in judged])
         return fn.model.encode(reading.features), reading
 
-    def closer(
-        self, fn: Function, judged: Judgement, query: Query, candidates: Sequence[Candidate]
-    ) -> Judgement:
+    def closer(self, fn: Function, judged: Judgement, query: Query) -> Judgement:
         """The judgement by both risks after the chosen candidate was read closely, if it was; else as it is."""
-        chosen = candidates[judged.place]
-        if judged.joint is None or query.close is None or query.close[0] != chosen.entry:
+        if judged.joint is None or query.close is None or query.close[0] != judged.chosen.entry:
             return judged
-        ((sure, _),) = self._verifier.judge(query, [chosen])
+        ((sure, _),) = self._verifier.judge(query, [judged.chosen])
         return _weighed(fn, judged, _risk(sure), judged.voted)
 
     def again(
@@ -172,7 +167,7 @@ class Judge:
     ) -> Judgement | None:
         """The judgement on the candidate that the request repeats, among some with the same words; None if none."""
         found = self._again(query, candidates, here.known(candidates))
-        return None if found is None else _repeat(fn, found.place, found.answer)
+        return None if found is None else _repeat(fn, candidates[found.place], found.answer)
 
     def glance(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
@@ -183,14 +178,15 @@ class Judge:
         if not known or known[0].place > 0 or any(c.turns for c in candidates):
             return None
         if (repeat := self._again(query, candidates, known)) is not None:
-            return _repeat(fn, repeat.place, repeat.answer)
+            return _repeat(fn, candidates[repeat.place], repeat.answer)
         reading = here.hood.read(query.vector, query.text, known, len(here.entries))
         if reading.support < SUPPORT or reading.contrary or reading.edit >= 0:
             return None
         if _planted(here, query, reading):
             return None
         x = self._glanced.encode(reading.features)
-        return Judgement(reading.place, reading.answer, self._glanced.risk(x), x, reading, glance=True)
+        chosen, risk = candidates[reading.place], self._glanced.risk(x)
+        return Judgement(chosen, reading.answer, risk, x, reading, glance=True)
 
     def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
         """The candidate whose text differs from the request's only in how it is typed."""
@@ -208,7 +204,6 @@ class Judge:
     def _pair(
         self,
         query: Query,
-        candidates: Sequence[Candidate],
         near: Sequence[tuple[Candidate, int]],
         x: Floats | None = None,
         reading: Reading | None = None,
@@ -217,8 +212,8 @@ class Judge:
         judged = self._verifier.judge(query, [c for c, _ in near])
         best = max(range(len(near)), key=lambda i: judged[i][0])
         (chosen, answer), (sure, guard) = near[best], judged[best]
-        place, risk = candidates.index(chosen), _risk(sure)
-        return Judgement(place, answer, risk, x, reading, guard, pair=True, alone=risk)
+        risk = _risk(sure)
+        return Judgement(chosen, answer, risk, x, reading, guard, pair=True, alone=risk)
 
 
 def _planted(here: Scope, query: Query, reading: Reading) -> bool:
@@ -261,6 +256,6 @@ def _weighed(fn: Function, judged: Judgement, alone: float, voted: float) -> Jud
 
 
 def _repeat(
-    fn: Function, place: int, answer: int, x: Floats | None = None, reading: Reading | None = None
+    fn: Function, chosen: Candidate, answer: int, x: Floats | None = None, reading: Reading | None = None
 ) -> Judgement:
-    return Judgement(place, answer, fn.form.risk, x, reading, repeat=True)
+    return Judgement(chosen, answer, fn.form.risk, x, reading, repeat=True)
