@@ -79,8 +79,11 @@ class Tools:
         options or without. Raises ConfigurationError for a name taken, an unknown option or a `keep` that is none of
         these.
         """
+        again = functools.partial(self, keep=keep, name=name, schema=schema, version=version, **options)
         if fn is None:
-            return functools.partial(self, keep=keep, name=name, schema=schema, version=version, **options)
+            return again
+        if isinstance(fn, staticmethod):
+            return staticmethod(again(fn.__func__))
         function(fn)
         refuse(options, _SETTLED)
         policy_fields(options, ("keep", "schema"))

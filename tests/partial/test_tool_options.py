@@ -37,6 +37,24 @@ def test_a_tool_that_is_a_method_is_told_to_be_that_of_an_object() -> None:
     assert layer.tools(Shop().stock, keep="1m")("lamp") == 3
 
 
+def test_a_tool_may_be_a_static_method() -> None:
+    layer = CacheLayer(semantic=False)
+
+    class Shop:
+        @layer.tools(keep="1m")
+        @staticmethod
+        def price(item: str) -> int:
+            return len(item)
+
+        @layer.tools
+        @staticmethod
+        def buy(item: str) -> str:
+            return item
+
+    for shop in (Shop, Shop()):
+        assert (shop.price("lamp"), shop.price(item="lamp"), shop.buy("lamp")) == (4, 4, "lamp")
+
+
 async def test_a_tool_that_acts_within_what_is_cached_is_told_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
