@@ -13,6 +13,7 @@ from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.checks import unquoted
 from cachelayer.partial.shelf import STEP, Absent, Shelf
 from cachelayer.policy import AS_IT_IS
+from cachelayer.wrap.options import refuse
 
 from .configs import check_named
 
@@ -30,6 +31,7 @@ class CachedEmbeddings(Embeddings):
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
             raise ConfigurationError("embeddings", unquoted(embeddings), "give LangChain's Embeddings")
         self.inner = embeddings
+        refuse(options, {"semantic": "another wording has another vector: leave it out"})
         options = {"ttl": "30d", "normalize": AS_IT_IS, **options, "semantic": False}
         self._shelf = Shelf(layer.wrap(_vector, name=f"embeddings:{name}", **options))
 

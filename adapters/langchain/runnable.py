@@ -20,6 +20,7 @@ from cachelayer.exact.answers.kinds import Kinds
 from cachelayer.exact.keys.held import held
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import AS_IT_IS, strings
+from cachelayer.wrap.options import refuse
 
 from .configs import check_named, configurable, heard
 from .serial import LangChainCodec
@@ -77,6 +78,7 @@ class CachedRunnable(Runnable[Any, Any]):
         ignored = ["config", "made", *strings("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:
+            refuse(options, {"semantic": "say by text= which field of the input is compared by meaning"})
             exactly = {} if _reads_messages(self.runnable) else {"normalize": AS_IT_IS}
             options = {**exactly, **options, "semantic": False}
         else:

@@ -16,9 +16,10 @@ from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.schemas import canonical
-from cachelayer.partial.tools import FOREVER
+from cachelayer.partial.tools import FOREVER, KEPT
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import strings
+from cachelayer.wrap.options import refuse
 
 from .configs import check_named, configurable_here, reads_config
 from .serial import LangChainCodec
@@ -73,6 +74,7 @@ def cached_tool(
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
     check_named(layer, tool.name if name is None else name)
+    refuse(options, KEPT)
     called = name or tool.name
     ttl = FOREVER if keep == "pure" else seconds("keep", keep, zero=False)
     if "key" not in options:

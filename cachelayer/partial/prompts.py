@@ -16,11 +16,13 @@ from ..keep.parts import prompt_tag
 from ..path.engine import Engine
 from ..policy import AS_IT_IS
 from ..wrap.naming import fields_of
+from ..wrap.options import refuse
 from ..wrap.redefinition import Origin
 from ..wrap.registry import Registry
 
 Render = Callable[..., str]
 TTL = "7d"
+_EXACT = {"semantic": "prompts are compared exactly: leave it out"}
 
 
 class Prompts:
@@ -38,6 +40,7 @@ class Prompts:
         of another function and for what is no template.
         """
         named("name", name)
+        refuse(options, _EXACT)
         if not (isinstance(template, str) or callable(template)):
             raise ConfigurationError("template", template, "give text for str.format, or a function")
         made: Render
@@ -67,6 +70,7 @@ class Prompts:
         Raises ConfigurationError if `encode` is not callable.
         """
         named("name", name)
+        refuse(options, _EXACT)
         if not callable(encode):
             raise ConfigurationError("encode", encode, "give a function of a text that returns token ids")
 

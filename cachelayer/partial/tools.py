@@ -31,9 +31,13 @@ FOREVER = "30d"
 Keep = Duration | Literal["pure", "never"]
 F = TypeVar("F", bound=Callable[..., Any])
 _OF_OBJECTS = "give each object's method as a tool of its own: tools(shop.price, name='price')"
-_SETTLED = {
-    "ttl": "say by keep= for how long a result holds, as in tools(fn, keep='10m')",
+KEPT = {
+    "ttl": "say by keep= for how long a result holds, as in keep='10m'",
     "semantic": "the arguments of a tool are compared exactly: leave it out",
+}
+"""Options that `keep` and the kind of a tool settle, and what to do instead."""
+_SETTLED = {
+    **KEPT,
     "ignore": "give key=, a function of the arguments as one dict: key=lambda arguments: arguments['city']",
     **dict.fromkeys(("self_key", "share_self"), _OF_OBJECTS),
 }

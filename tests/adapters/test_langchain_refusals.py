@@ -174,3 +174,23 @@ async def test_what_each_part_is_given_wrongly_is_named(
     """By a name of None two models would share their vectors, in Redis."""
     with pytest.raises(ConfigurationError, match=f"^{field}=.*: give "):
         make(layer)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda layer: cached_tool(same, layer, keep="1m", ttl="1h"), "ttl='1h': say by keep="),
+        (lambda layer: cached_tool(same, layer, keep="1m", semantic=True), "semantic=True: the arguments"),
+        (lambda layer: CachedRunnable(STEP, layer, name="a", semantic=True), "semantic=True: say by text="),
+        (
+            lambda layer: CachedEmbeddings(VECTORS, layer, name="a", semantic=True),
+            "semantic=True: another wording",
+        ),
+        (lambda layer: layer.prompts.template("a", "{b}", semantic=True), "semantic=True: prompts"),
+    ],
+)
+async def test_an_option_that_is_settled_already_is_not_dropped_in_silence(
+    layer: CacheLayer, make: Callable[[CacheLayer], Any], field: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{field}"):
+        make(layer)
