@@ -20,6 +20,11 @@ from .routes import Route, Unreadable, Wanted, parse
 from .storable import age_of
 
 MAX_ITEMS = 2048
+_OF_ITS_BODY = frozenset({
+    b"content-length", b"content-type", b"content-encoding", b"transfer-encoding", b"content-digest", b"repr-digest",
+    b"digest", b"content-md5", b"etag",
+})  # fmt: skip
+"""Headers of an answer to some of the items that are not true of all of them."""
 
 
 class EmbeddingsRoute(Route):
@@ -135,8 +140,7 @@ class ItemsAnswering(Answering):
         )
         headers = [(b"content-type", media), (b"content-length", b"%d" % len(body)), cache_status]
         if exchange is not None:
-            own = (b"content-length", b"content-type", b"content-encoding", b"transfer-encoding")
-            headers += [header for header in exchange.headers if header[0].lower() not in own]
+            headers += [header for header in exchange.headers if header[0].lower() not in _OF_ITS_BODY]
         else:
             headers += self.r.pages or ()
             if language:

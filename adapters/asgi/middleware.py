@@ -153,14 +153,11 @@ class CacheLayerMiddleware:
         self.app, self.layer = app, layer
         covered = CREDENTIALS if principal is None else getattr(principal, "covers", ())
         chosen = header_names(vary)
+        shared = engine_of(layer).tiers.shared is not None
+        principals = Principals(principal, public=public, secret=secret, shared_store=shared)
         settings = Settings(
-            principals=Principals(
-                principal,
-                public=public,
-                secret=secret,
-                shared_store=engine_of(layer).tiers.shared is not None,
-            ),
-            accepted=Accepted(seconds("recheck", recheck)),
+            principals=principals,
+            accepted=Accepted(seconds("recheck", recheck), nobody=principals.digest(())),
             pages=Pages(),
             authorize=kind_of(authorize),
             trust=trust,

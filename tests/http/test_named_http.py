@@ -73,14 +73,14 @@ def test_of_those_let_in_the_latest_are_known_and_who_is_refused_is_forgotten_at
 
 
 def test_who_is_unknown_anywhere_is_known_nowhere_and_who_may_not_do_one_thing_may_do_others() -> None:
-    """401 speaks of the credentials, 403 of what they were for."""
+    """401 speaks of the credentials in their tenant, 403 of what they were for."""
     accepted = Accepted(60.0)
     chat, same, other = (
         (b"ann", "acme", "/chat"),
         (b"ann", "acme", "/embeddings"),
         (b"ann", "globex", "/chat"),
     )
-    for known, status in (([False, True, True], 403), ([False, False, False], 401)):
+    for known, status in (([False, True, True], 403), ([False, False, True], 401)):
         for where in (chat, same, other):
             accepted.heard(where, 200, 0.0)
         grants = [accepted.grant(where) for where in (chat, same, other)]
@@ -103,9 +103,23 @@ def test_an_answer_that_was_asked_for_before_a_refusal_lets_nobody_in() -> None:
     assert accepted.grant((b"eve", "acme", "/")) is None
 
 
-def test_of_one_caller_not_more_than_so_many_places_are_remembered() -> None:
+def test_what_one_without_credentials_is_refused_is_no_word_on_others() -> None:
+    """Many have none: nothing else tells them apart."""
+    accepted = Accepted(60.0, nobody=b"")
+    here, other, late = (b"", "acme", "/chat"), (b"", "acme", "/embeddings"), (b"", "acme", "/completions")
+    for where in (here, other):
+        accepted.heard(where, 200, 0.0)
+    asked = accepted.refusals
+    accepted.heard(here, 401, 1.0, asked)
+    assert [accepted.grant(where) is not None for where in (here, other)] == [False, True]
+    for where, known in ((here, False), (late, True)):
+        accepted.heard(where, 200, 2.0, asked)
+        assert (accepted.grant(where) is not None) is known
+
+
+def test_of_one_caller_not_more_than_so_many_paths_are_remembered() -> None:
     accepted = Accepted(60.0)
-    accepted.places = 2
+    accepted.paths = 2
     grants = []
     for n in range(3):
         accepted.heard((b"ann", "acme", f"/{n}"), 200, 0.0)
