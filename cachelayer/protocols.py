@@ -156,7 +156,7 @@ class Retyping(Protocol):
 class Glancing(Protocol):
     """A decider that may decide by a guess at a query's vector, before the model makes it."""
 
-    def glances(self, function: str, scope: bytes, *, counted: bool) -> bool:
+    def glances(self, function: str, scope: bytes, max_error_rate: float, *, counted: bool) -> bool:
         """Whether `glance` is worth while there for a request that is asked, or only looked at unless `counted`."""
 
     def glance(self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate],

@@ -138,7 +138,7 @@ class Lookup(Lifetime):
         glancing = self._glancing
         if glancing is None or ask.turns or ask.argument is not None or ask.quarantine >= 2:
             return None
-        if not glancing.glances(ask.function, ask.partition, counted=not ask.preview):
+        if not glancing.glances(ask.function, ask.partition, ask.max_error_rate, counted=not ask.preview):
             return None
         vector = self._faults.attempt_now("embed", guessed, self.embedder, ask.subject)
         if vector is None or isinstance(vector, Reason):

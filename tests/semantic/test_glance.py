@@ -114,6 +114,15 @@ async def test_a_guess_that_is_far_off_is_left_to_the_vector() -> None:
         assert all("embed" in one.timings or one.source == "backend" for one in outcomes)
 
 
+async def test_below_a_hundredth_nothing_is_decided_at_a_glance() -> None:
+    """There what a guess errs would be most of the bound."""
+    for bound, glances in ((0.01, True), (0.009, False)):
+        embedder = Guessing()
+        async with layer_of(embedder, bound=bound) as layer:
+            await later(await kept(layer))
+        assert bool(embedder.guesses) is glances
+
+
 async def test_what_differs_beside_the_text_is_not_seen_at_a_glance() -> None:
     async with layer_of(Guessing()) as layer:
         asked = await kept(layer)

@@ -18,6 +18,8 @@ from .scope import Scope
 from .serving import Serving
 from .wording import Signatures
 
+GLANCED: Final = 0.01
+"""Least bound at which glances are made: at half of it two of ten orders of a stream were beyond it (decision 142)."""
 LIKELY: Final = 0.35
 """Largest risk at which the neighbours' answer may show that two wordings of an answer mean the same."""
 
@@ -112,9 +114,11 @@ class EvidenceDecider(Serving):
         case = Case(function, scope, query, fn, here)
         return self._weigh(case, judged, max_error_rate, counted=True)
 
-    def glances(self, function: str, scope: bytes, *, counted: bool) -> bool:
-        """Whether `glance` may decide: the scope has evidence enough, and it was not in vain lately. `counted`: see
-        `preview`."""
+    def glances(self, function: str, scope: bytes, max_error_rate: float, *, counted: bool) -> bool:
+        """Whether `glance` may decide: the bound is not too small, the scope has evidence enough, and it was not in
+        vain lately. `counted`: see `preview`."""
+        if max_error_rate < GLANCED:
+            return False
         fn = self._functions.get(function)
         here = fn.scopes.get(scope) if fn is not None else None
         seasoned = here is not None and not here.stopped and here.hood.labelled >= PROVEN
@@ -131,8 +135,6 @@ class EvidenceDecider(Serving):
         counted: bool,
     ) -> Decision | None:
         """`decide` for a query whose vector is a guess; None if the vector is needed. `counted`: see `preview`."""
-        if max_error_rate <= 0.0:
-            return None
         case = self._case(function, scope, query)
         judged, decision = self._judge.glance(case.fn, case.here, query, candidates), None
         if judged is not None:
