@@ -194,6 +194,18 @@ def test_glances_that_are_in_vain_become_rare_and_return() -> None:
     assert worth.due(counted=True) and worth.due(counted=True)
 
 
+def test_glances_return_soon_after_a_spell_of_questions_that_nobody_asked_before() -> None:
+    """It took up to a thousand requests, in which the model ran for each hit."""
+    rate, asked = GlanceRate(), 0
+    for _ in range(500):
+        rate.learn(False)
+    while rate.share < LEAST:
+        asked += 1
+        if rate.due(counted=True):
+            rate.learn(asked % 5 < 3)
+    assert asked < 100
+
+
 def test_who_only_looks_takes_nobody_s_turn_of_the_rare_glances() -> None:
     rate = GlanceRate()
     while rate.share >= LEAST:

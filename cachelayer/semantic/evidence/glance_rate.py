@@ -10,6 +10,8 @@ where it decides."""
 NOW_AND_THEN: Final = 16
 """Where fewer do, one request in so many is still glanced at, as that may change."""
 KEEP: Final = 0.98
+KEEP_RARE: Final = 0.9
+"""The same where glances are rare: what they find shows within a hundred requests, not a thousand."""
 
 
 class GlanceRate:
@@ -28,5 +30,8 @@ class GlanceRate:
         return due
 
     def learn(self, decided: bool) -> None:
-        """What came of a glance."""
-        self.share = KEEP * self.share + (1.0 - KEEP) * decided
+        """What came of a glance. After one that decided the next is due, however rare they are."""
+        if decided:
+            self._waited = NOW_AND_THEN
+        keep = KEEP if self.share >= LEAST else KEEP_RARE
+        self.share = keep * self.share + (1.0 - keep) * decided
