@@ -20,6 +20,7 @@ from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
 from .covered import default_tokens, graphed, window_of, within
 from .graphs import GraphedBert
 from .guess import WordsGuess
+from .sources import DEFAULT_DIMENSION
 
 
 class SentenceTransformersEmbedder:
@@ -101,12 +102,13 @@ class SentenceTransformersEmbedder:
             model: Any = SentenceTransformer(self._name, device=self._device, revision=self._revision)
             cuda = str(model.device).startswith("cuda")
             half = cuda if self._half is None else self._half
-            tokens = default_tokens(model)
-            if half:
-                model.half()
             # releases before 5.4 have only the longer name
             ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
             self.dimension = int(ask())
+            # of a large model no weights are copied and hashed as it starts
+            tokens = default_tokens(model) if self.dimension == DEFAULT_DIMENSION else None
+            if half:
+                model.half()
             precision = "fp16" if half else "fp32"
             self.identity = (
                 f"{Path(self._name).name}@{self._content(model)}/st/{model.max_seq_length}/{precision}"

@@ -43,12 +43,8 @@ _LEVELS: Final = _RISING | _FALLING
 def switches(a: Signature, b: Signature) -> bool:
     """On in one, off in the other, and each but one of them; or at one time on here and off there."""
     if _OFF in a.vocabulary and _OFF in b.vocabulary:
-        there = _timed(b.words) if _ON in a.vocabulary or _ON in b.vocabulary else {}
-        return (
-            any(there.get(time, state) != state for time, state in _timed(a.words).items())
-            if there
-            else False
-        )
+        there = _timed(b.words)
+        return any(there.get(time, state) != state for time, state in _timed(a.words).items())
     if _OFF in a.vocabulary:
         return _OFF not in b.vocabulary and _ON not in a.vocabulary and _is(a, _OFF) and _is(b, _ON)
     return _OFF in b.vocabulary and _ON not in b.vocabulary and _is(b, _OFF) and _is(a, _ON)

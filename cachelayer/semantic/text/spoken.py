@@ -11,12 +11,14 @@ from typing import Final
 
 from .lengths import measure
 
-_COUNTS: Final = {
+_NUMBERS: Final = {
     word: i
     for i, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+        seventeen eighteen nineteen""".split()
     )
 }
+_COUNTS: Final = {word: i for word, i in _NUMBERS.items() if 1 <= i <= 12}
 _COUNT: Final = rf"(?:{'|'.join(_COUNTS)}|1[0-2]|[1-9])(?![\w:-]|[.,]\d)"
 _MINUTES: Final = {"quarter": 15, "half": 30, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _CLOCK: Final = re.compile(
@@ -34,16 +36,9 @@ _NUMBERED: Final = re.compile(
     r"(?:\.|(?=\s*(?:[#:]?\s*\d|\?|$)))",
     re.IGNORECASE,
 )
-_DIGITS: Final = {
-    word: str(i) for i, word in enumerate("zero one two three four five six seven eight nine".split())
-} | {"oh": "0"}
+_DIGITS: Final = {word: str(i) for word, i in _NUMBERS.items() if i < 10} | {"oh": "0"}
 _DIGIT: Final = "|".join(_DIGITS)
-_TEENS: Final = {
-    word: str(i)
-    for i, word in enumerate(
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(), start=10
-    )
-}
+_TEENS: Final = {word: str(i) for word, i in _NUMBERS.items() if i >= 10}
 _TENS: Final = {word: str(i) for i, word in enumerate("twenty thirty forty fifty".split(), start=2)}
 _HALF_DAY: Final = re.compile(
     rf"(\d|\b(?:{'|'.join((*_COUNTS, *_TEENS, *_TENS))})) ([ap])(?:\.m\b\.?| ?m\b)", re.IGNORECASE
